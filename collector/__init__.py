@@ -1,0 +1,1 @@
+"""Telemetry in: a source per system, attribution, and the collecting loop."""

@@ -1,0 +1,1 @@
+"""Streamlit pages for managers; what they show comes from analytics."""
