@@ -1,0 +1,76 @@
+"""How the command speaks: tables that fit, plain text without a terminal, JSON for machines, errors in two lines."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import IO
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from quartermaster.errors import QuartermasterError
+
+
+def plain() -> bool:
+    """Whether colour and every other escape code are unwanted (NO_COLOR) or useless (no terminal)."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    """A console on stdout (or the stream) that writes no escape codes where they are unwanted; 80 columns without a terminal."""
+    return Console(file=stream, color_system=None if plain() else "auto", highlight=False, soft_wrap=False)
+
+
+def say(text: str, *, style: str = "") -> None:
+    """One paragraph, markup escaped."""
+    console().print(escape(text), style=style or None)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+    """A table; the columns named in `right` hold figures. Hostile text is shown, never obeyed."""
+    drawn = Table(title=escape(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(escape(column), justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+    console().print(drawn)
+
+
+def emit_json(value: object) -> None:
+    """The value as JSON on stdout: decimals as strings (they are exact), instants as ISO 8601."""
+    typer.echo(json.dumps(value, default=_plain_value, ensure_ascii=False, indent=2))
+
+
+def progress() -> Progress:
+    """A progress bar on stderr, silent where nobody watches."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True, color_system=None if plain() else "auto"),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+
+
+def complain(error: QuartermasterError) -> None:
+    """The error in two lines: what was wrong and where; what to do."""
+    typer.echo(f"error: {error.what}", err=True)
+    if error.hint:
+        typer.echo(f"  try: {error.hint}", err=True)
+
+
+def _plain_value(value: object) -> object:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

@@ -1,0 +1,42 @@
+"""What every sub-command shares: the configuration's file, how to print, and whether a traceback is wanted."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from quartermaster.errors import ConfigurationError
+
+FILE = "quartermaster.yaml"
+
+
+@dataclass
+class Session:
+    """The options before the sub-command."""
+
+    config: Path | None = None
+    debug: bool = False
+
+    def config_path(self) -> Path:
+        """The configuration's file: --config, else ./quartermaster.yaml, else the one in the user's or system's XDG folders.
+
+        Raises ConfigurationError when there is none.
+        """
+        if self.config is not None:
+            if not self.config.is_file():
+                raise ConfigurationError(f"{self.config}: there is no such file", "name another with --config")
+            return self.config
+        looked_in = [Path(), Path(typer.get_app_dir("quartermaster")), Path("/etc/quartermaster")]
+        for folder in looked_in:
+            if (folder / FILE).is_file():
+                return folder / FILE
+        raise ConfigurationError(
+            f"there is no {FILE} in {', '.join(str(folder.absolute()) for folder in looked_in)}",
+            "try quartermaster demo --keep, or name one with --config",
+        )
+
+
+def session(context: typer.Context) -> Session:
+    """The session of a sub-command's context."""
+    found = context.find_root().obj
+    return found if isinstance(found, Session) else Session()

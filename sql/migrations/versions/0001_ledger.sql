@@ -1,0 +1,151 @@
+-- The first revision: every table, its codec, partitions and sort order (files written before a change are never rewritten).
+call lake.set_option('parquet_compression', 'zstd');
+call lake.set_option('parquet_compression_level', '3');
+
+-- telemetry ----------------------------------------------------------------------------------------------------------
+create table samples (
+  cluster varchar, series_id bigint, sampled_at timestamptz, source varchar, hold_ms integer,
+  gr_engine_permille integer, gpu_util_permille integer, sm_permille integer, tensor_permille integer, dram_permille integer,
+  mem_copy_permille integer, power_dw integer, energy_j bigint, gpu_temp_c integer, memory_temp_c integer,
+  sm_clock_mhz integer, memory_clock_mhz integer, fb_used_mib integer, xid integer, label_ref bigint
+);
+alter table samples set partitioned by (cluster, year(sampled_at), month(sampled_at));
+alter table samples set sorted by (series_id asc, sampled_at asc);
+
+create table series_versions (
+  cluster varchar, series_id bigint, start_at timestamptz, end_at timestamptz, source varchar, node varchar, gpu_uuid varchar,
+  gi_id varchar, vgpu varchar, profile varchar, model varchar, device_index integer, kind varchar, label_generation varchar,
+  target varchar, revision integer, recorded_at timestamptz
+);
+create table label_refs (
+  cluster varchar, label_ref bigint, namespace varchar, pod varchar, container varchar, pod_uid varchar, hpc_job varchar, recorded_at timestamptz
+);
+create table targets_versions (
+  cluster varchar, target_id bigint, start_at timestamptz, end_at timestamptz, source varchar, target varchar, node varchar,
+  interval_ms bigint, revision integer, recorded_at timestamptz
+);
+create table gaps_versions (
+  cluster varchar, gap_id bigint, start_at timestamptz, end_at timestamptz, covers varchar, source varchar, target varchar, node varchar,
+  reason varchar, revision integer, recorded_at timestamptz
+);
+
+-- the fleet and who holds it -----------------------------------------------------------------------------------------
+create table nodes_versions (
+  cluster varchar, node varchar, start_at timestamptz, end_at timestamptz, pool varchar, model varchar, gpu_count integer,
+  cpu_milli bigint, memory_mib bigint, sharing varchar, replicas integer, schedulable boolean, ready boolean,
+  revision integer, recorded_at timestamptz
+);
+create table devices_versions (
+  cluster varchar, device_id bigint, start_at timestamptz, end_at timestamptz, node varchar, device_index integer, gpu_uuid varchar,
+  gi_id varchar, mig_uuid varchar, kind varchar, profile varchar, parts bigint, healthy boolean, evidence varchar,
+  revision integer, recorded_at timestamptz
+);
+create table workloads_versions (
+  cluster varchar, workload_id bigint, start_at timestamptz, end_at timestamptz, api_group varchar, kind varchar, namespace varchar,
+  name varchar, uid varchar, owner_chain varchar, person_id bigint, experiment varchar, tags varchar, gang_minimum integer,
+  revision integer, recorded_at timestamptz
+);
+create table allocations_versions (
+  cluster varchar, allocation_id bigint, start_at timestamptz, started_at timestamptz, end_at timestamptz, source varchar, workload_id bigint,
+  node varchar, namespace varchar, pod varchar, pod_uid varchar, end_evidence varchar, sure_start_at timestamptz, sure_end_at timestamptz,
+  priority integer, preemptible boolean, gpu_parts bigint, cpu_milli bigint, memory_mib bigint, labels varchar, user_patterns varchar,
+  revision integer, recorded_at timestamptz
+);
+create table holdings_versions (
+  cluster varchar, holding_id bigint, start_at timestamptz, end_at timestamptz, allocation_id bigint, device_id bigint, parts bigint,
+  evidence varchar, revision integer, recorded_at timestamptz
+);
+create table demand_versions (
+  cluster varchar, demand_id bigint, start_at timestamptz, end_at timestamptz, workload_id bigint, namespace varchar, pool varchar,
+  gpu_parts bigint, pods integer, gang_minimum integer, reason varchar, source varchar, labels varchar, user_patterns varchar,
+  revision integer, recorded_at timestamptz
+);
+create table quotas_versions (
+  cluster varchar, quota_id bigint, start_at timestamptz, end_at timestamptz, team varchar, pool varchar, guaranteed_parts bigint,
+  limit_parts bigint, weight integer, kind varchar, source varchar, source_object varchar, revision integer, recorded_at timestamptz
+);
+create table authority_versions (
+  cluster varchar, authority_id bigint, start_at timestamptz, end_at timestamptz, source varchar, rank integer, kind varchar,
+  revision integer, recorded_at timestamptz
+);
+
+-- words: teams, rules, floors, people --------------------------------------------------------------------------------
+create table teams_versions (
+  team_id bigint, team varchar, start_at timestamptz, end_at timestamptz, department varchar, cost_centre varchar,
+  revision integer, recorded_at timestamptz
+);
+create table team_rules_versions (
+  rule_id bigint, start_at timestamptz, end_at timestamptz, position integer, team varchar, cluster_glob varchar, namespace_glob varchar,
+  label_key varchar, label_glob varchar, user_pattern_id bigint, unix_user_pattern_id bigint, revision integer, recorded_at timestamptz
+);
+create table thresholds_versions (
+  threshold_id bigint, start_at timestamptz, end_at timestamptz, signal varchar, workload_kind varchar, model varchar, floor integer,
+  measured_how varchar, revision integer, recorded_at timestamptz
+);
+create table people (person_id bigint, name varchar, contact varchar, recorded_at timestamptz);
+
+-- marks --------------------------------------------------------------------------------------------------------------
+create table cuts (cut_at timestamptz, reason varchar, recorded_at timestamptz);
+create table watermarks (cluster varchar, source varchar, covers varchar, complete_until_at timestamptz, recorded_at timestamptz);
+create table rollup_marks (cluster varchar, snapshot_id bigint, rolled_until_at timestamptz, recorded_at timestamptz);
+
+-- what the roll-up gives ---------------------------------------------------------------------------------------------
+create table usage_hourly (
+  cluster varchar, row_start_at timestamptz, row_end_at timestamptz, pool varchar, model varchar, node varchar, device_id bigint,
+  allocation_id bigint, workload_id bigint, team varchar, capacity_pms bigint, held_pms bigint, computing_pms bigint, idle_pms bigint,
+  unknown_pms bigint, unallocated_pms bigint, unavailable_pms bigint, unobserved_pms bigint, idle_confirmed_pms bigint, stalled_pms bigint,
+  faulted_pms bigint, not_started_pms bigint, borrowed_pms bigint, estimated_pms bigint, overbooked_pms bigint, energy_j bigint,
+  energy_known_pms bigint, activity_permille_pms bigint, activity_peak_permille integer, power_peak_dw integer, fb_used_peak_mib integer
+);
+alter table usage_hourly set partitioned by (cluster, year(row_start_at), month(row_start_at));
+alter table usage_hourly set sorted by (device_id asc, row_start_at asc);
+
+create table usage_daily (
+  cluster varchar, business_day varchar, pool varchar, model varchar, team varchar, workload_id bigint, capacity_pms decimal(38, 0),
+  held_pms decimal(38, 0), computing_pms decimal(38, 0), idle_pms decimal(38, 0), unknown_pms decimal(38, 0), unallocated_pms decimal(38, 0),
+  unavailable_pms decimal(38, 0), unobserved_pms decimal(38, 0), idle_confirmed_pms decimal(38, 0), stalled_pms decimal(38, 0),
+  faulted_pms decimal(38, 0), not_started_pms decimal(38, 0), borrowed_pms decimal(38, 0), estimated_pms decimal(38, 0),
+  overbooked_pms decimal(38, 0), energy_j decimal(38, 0), energy_known_pms decimal(38, 0), activity_permille_pms decimal(38, 0),
+  activity_peak_permille integer, power_peak_dw integer, fb_used_peak_mib integer
+);
+alter table usage_daily set partitioned by (cluster);
+alter table usage_daily set sorted by (business_day asc, team asc, workload_id asc);
+
+create table usage_late (
+  cluster varchar, row_start_at timestamptz, pool varchar, model varchar, node varchar, device_id bigint, allocation_id bigint,
+  workload_id bigint, team varchar, capacity_pms bigint, held_pms bigint, computing_pms bigint, idle_pms bigint, unknown_pms bigint,
+  unallocated_pms bigint, unavailable_pms bigint, unobserved_pms bigint, idle_confirmed_pms bigint, stalled_pms bigint, faulted_pms bigint,
+  not_started_pms bigint, borrowed_pms bigint, estimated_pms bigint, overbooked_pms bigint, energy_j bigint, energy_known_pms bigint,
+  activity_permille_pms bigint, recorded_at timestamptz
+);
+create table quota_hourly (
+  cluster varchar, row_start_at timestamptz, row_end_at timestamptz, team varchar, pool varchar, guaranteed_pms bigint, held_pms bigint,
+  within_pms bigint, borrowed_pms bigint, lent_pms bigint, from_spare_pms bigint, unused_pms bigint, waiting_pms bigint
+);
+alter table quota_hourly set sorted by (row_start_at asc);
+create table lending_hourly (
+  cluster varchar, row_start_at timestamptz, row_end_at timestamptz, pool varchar, lender varchar, borrower varchar, lent_pms bigint
+);
+alter table lending_hourly set sorted by (row_start_at asc);
+
+-- money --------------------------------------------------------------------------------------------------------------
+create table cards_versions (
+  card_id bigint, card varchar, start_at timestamptz, end_at timestamptz, currency varchar, share_unallocated varchar,
+  share_unavailable varchar, share_unobserved varchar, bill_faulted boolean, author varchar, revision integer, recorded_at timestamptz
+);
+create table rates (
+  rate_id bigint, card varchar, version integer, cluster_glob varchar, pool_glob varchar, model_glob varchar, measure varchar, unit varchar,
+  price decimal(18, 9), currency varchar, start_at timestamptz, end_at timestamptz, author varchar, recorded_at timestamptz
+);
+create table charges (
+  charge_id bigint, cluster varchar, business_day varchar, pool varchar, model varchar, team varchar, workload_id bigint, kind varchar,
+  account varchar, quantity_pms decimal(38, 0), unit_price decimal(18, 9), amount decimal(18, 6), currency varchar, rate_id bigint,
+  corrects bigint, detail varchar, recorded_at timestamptz
+);
+alter table charges set partitioned by (cluster);
+alter table charges set sorted by (business_day asc, team asc, workload_id asc);
+create table findings_versions (
+  cluster varchar, finding_id bigint, start_at timestamptz, end_at timestamptz, kind varchar, subject varchar, team varchar,
+  signals varchar, coverage_permille integer, cost decimal(18, 6), currency varchar, evidence varchar, state varchar,
+  revision integer, recorded_at timestamptz
+);

@@ -1,0 +1,11 @@
+-- demand: the last version of each (highest revision, then the latest recorded, then by content); withdrawn ones are left out
+select *
+from demand_versions
+qualify
+  row_number() over (
+    partition by cluster, demand_id, start_at
+    order by
+      revision desc, recorded_at desc,
+      hash(end_at, workload_id, namespace, pool, gpu_parts, pods, gang_minimum, reason, source, labels, user_patterns) desc
+  ) = 1
+  and (end_at is null or end_at > start_at)

@@ -1,0 +1,11 @@
+-- gaps: the last version of each (highest revision, then the latest recorded, then by content); withdrawn ones are left out
+select *
+from gaps_versions
+qualify
+  row_number() over (
+    partition by cluster, gap_id, start_at
+    order by
+      revision desc, recorded_at desc,
+      hash(end_at, covers, source, target, node, reason) desc
+  ) = 1
+  and (end_at is null or end_at > start_at)

@@ -1,0 +1,11 @@
+-- nodes: the last version of each (highest revision, then the latest recorded, then by content); withdrawn ones are left out
+select *
+from nodes_versions
+qualify
+  row_number() over (
+    partition by cluster, node, start_at
+    order by
+      revision desc, recorded_at desc,
+      hash(end_at, pool, model, gpu_count, cpu_milli, memory_mib, sharing, replicas, schedulable, ready) desc
+  ) = 1
+  and (end_at is null or end_at > start_at)

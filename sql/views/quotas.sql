@@ -1,0 +1,11 @@
+-- quotas: the last version of each (highest revision, then the latest recorded, then by content); withdrawn ones are left out
+select *
+from quotas_versions
+qualify
+  row_number() over (
+    partition by cluster, quota_id, start_at
+    order by
+      revision desc, recorded_at desc,
+      hash(end_at, team, pool, guaranteed_parts, limit_parts, weight, kind, source, source_object) desc
+  ) = 1
+  and (end_at is null or end_at > start_at)
