@@ -1,0 +1,23 @@
+"""What a figure was measured on, and how a benchmark gives its result."""
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib.metadata import version
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table: `what` was measured, the `goal` as stated, the `figure` with its unit, and whether it was reached."""
+
+    what: str
+    goal: str
+    figure: str
+    reached: bool
+    detail: str = ""
+
+
+def machine() -> str:
+    """The machine and the versions that matter, in one line."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "aiohttp", "prometheus-client"))
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {packages}"
