@@ -1,0 +1,1 @@
+"""Money: prices, the lines that they make of usage, and statements whose cents add up."""
