@@ -133,8 +133,9 @@ create table cards_versions (
   card_id bigint, card varchar, start_at timestamptz, end_at timestamptz, currency varchar, share_unallocated varchar,
   share_unavailable varchar, share_unobserved varchar, bill_faulted boolean, author varchar, revision integer, recorded_at timestamptz
 );
+-- a card's price list is the rows of its highest version in force; among them the lowest position whose globs match wins
 create table rates (
-  rate_id bigint, card varchar, version integer, cluster_glob varchar, pool_glob varchar, model_glob varchar, measure varchar, unit varchar,
+  rate_id bigint, card varchar, version integer, position integer, cluster_glob varchar, pool_glob varchar, model_glob varchar, measure varchar, unit varchar,
   price decimal(18, 9), currency varchar, start_at timestamptz, end_at timestamptz, author varchar, recorded_at timestamptz
 );
 create table charges (
