@@ -1,8 +1,8 @@
-"""The figures of a report, as frozen values: every renderer (terminal, JSON, CSV, HTML, pages) reads these and nothing else.
+"""The figures of a report, as frozen values: terminal, JSON, CSV, HTML and pages read these and nothing else.
 
-Time is integer part-milliseconds (`_pms`; 1 GPU = 168,000 parts) and becomes hours only through the properties below.
-Money is Decimal at 10⁻⁶ of the currency; `WeeklyReport.money` rounds it for the eye. Without a rate card in force there
-is no currency, every cost is 0 and must not be shown: `money` then gives "–".
+Time is integer part-milliseconds (`_pms`; 1 GPU = 168,000 parts) and becomes hours only in the properties below.
+Money is Decimal at 10⁻⁶ of the currency; `WeeklyReport.money` rounds it for the eye. Without a rate card in force
+there is no currency, every cost is 0 and must not be shown: `money` then gives "–".
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Capacity, split by what is known of it. The six amounts add up to the capacity and to its cost, exactly."""
+    """Capacity, split by what is known of it. The six amounts add up to it and its cost, exactly."""
 
     computing: Amount = Amount()
     idle: Amount = Amount()
@@ -72,13 +72,13 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """One business day of one team, or of one of the lines unallocated, unavailable, unobserved (then `is_team` is false)."""
+    """One business day of a team, or of unallocated, unavailable, unobserved capacity (`is_team` is false)."""
 
     day: str  # 2026-11-23, in the business's time zone
     name: str
     is_team: bool
     pms: int  # held by the team, or the line's time
-    cost: Decimal  # what the team owes for the day (base + shared + adjustments), or what the line cost before sharing
+    cost: Decimal  # what the team owes (base + shared + adjustments), or what the line cost before sharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class PoolRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRow:
-    """One workload's week, over all pools. Times of the overlays lie within held; see the ledger's decisions."""
+    """One workload's week, over all pools. The overlays (stalled, faulted, …) lie within held."""
 
     cluster: str
     workload_id: int
@@ -140,16 +140,14 @@ class WorkloadRow:
 
 @dataclass(frozen=True, slots=True)
 class IdleRow:
-    """One of the most expensive idle workloads: what it wasted, what the devices showed, and what to do about it."""
+    """One of the costliest idle workloads: what it wasted, what its devices showed, and what to do."""
 
     workload: WorkloadRow
     why: str  # idle | stalled | over-requested | not started
     wasted: Amount  # idle time and stalled time, with their cost
     devices: int  # that it held at some time of the week
     idle_devices: int  # of these, never seen computing
-    last_computing_ms: (
-        int | None
-    )  # the end of the last row of usage in which it computed; None: never in this week
+    last_computing_ms: int | None  # the end of the last usage row in which it computed; None: not in this week
     activity_permille: int | None  # mean over the known time; None where nothing is known
     activity_peak_permille: int | None
     power_peak_dw: int | None
@@ -175,7 +173,7 @@ class OwnLine:
 
 @dataclass(frozen=True, slots=True)
 class WeeklyReport:
-    """A week's bill: figures only. Rows are ordered as a reader wants them (cost, highest first; days by date)."""
+    """A week's bill: figures only. Rows are in a reader's order (cost, highest first; days by date)."""
 
     week: str  # ISO: 2026-W48
     days: tuple[str, ...]  # the seven business days
@@ -207,5 +205,5 @@ class WeeklyReport:
         return bool(self.currency)
 
     def money(self, amount: Decimal | None, places: int = 2) -> str:
-        """An amount for the eye, with its currency: `1,234.50 EUR`; "–" where there is no price or no amount."""
+        """An amount for the eye: `1,234.50 EUR`; "–" where there is no price or no amount."""
         return f"{amount:,.{places}f} {self.currency}" if self.priced and amount is not None else "–"
