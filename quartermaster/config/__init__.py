@@ -1,0 +1,1 @@
+"""The configuration: one file, read strictly, with every error at once and secrets only by reference."""
