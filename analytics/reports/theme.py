@@ -1,9 +1,10 @@
-"""How Quartermaster looks: one palette in a light and a dark tone, and one fixed sign for each state of capacity.
+"""How Quartermaster looks: one palette, light and dark, and one fixed sign for each state of capacity.
 
-The colours were chosen by measure and tests/dashboards/test_theme.py repeats it: under simulated deuteranopia, protanopia
-and tritanopia (Machado, Oliveira & Fernandes 2009, severity 1) any two states and any two series stay apart, text has the
-contrast of WCAG 2.2 AA on every ground it stands on. Colour is never alone: states keep their order and their label, and
-those that nobody could measure are hatched.
+The colours were chosen by measure, and tests/dashboards/test_theme.py repeats it: under simulated
+deuteranopia, protanopia and tritanopia (Machado, Oliveira & Fernandes 2009, severity 1) any two states and
+any two series stay apart, and text has the contrast of WCAG 2.2 AA on every ground it stands on. Colour is
+never alone: states keep their order and their label, and unknown, unavailable and unobserved are hatched,
+each in its own direction.
 """
 
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ STATES: tuple[State, ...] = (
 )
 STATE = {state.name: state for state in STATES}
 
-# token: (light, dark). Every colour of one tone is another, so that a finished drawing can be turned into CSS variables.
+# token: (light, dark). Within a tone no two are equal, so that a drawing's colours can be made CSS variables.
 _TOKENS: Mapping[str, tuple[str, str]] = {
     "background": ("#ffffff", "#12181f"),
     "surface": ("#f6f8fa", "#1a222b"),
@@ -79,7 +80,7 @@ def css_variables(tone: Tone) -> str:
 
 
 def with_variables(svg: str) -> str:
-    """A drawing made in the light tone whose colours follow the page's CSS variables; the light colour is what is left without them."""
+    """A drawing of the light tone with its colours made CSS variables (light where these are missing)."""
     for token, colour in palette("light").items():
         svg = svg.replace(f'"{colour}"', f'"var(--{token.replace("_", "-")},{colour})"')
     return svg

@@ -1,0 +1,296 @@
+"""The charts: the split bar, cost by day, the teams' bars; by Altair for pages and as SVG for reports.
+
+A chart has no title and no legend of its own: both stand outside, where they wrap and can be read aloud.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import polars as pl
+
+from analytics.reports.theme import FONT, STATE, STATES, Tone, palette
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Width = int | Literal["container"]
+MOST_ROWS = 5_000
+_ASSUMED_WIDTH_PX = 900
+_SPLIT_HEIGHT_PX = 44
+_WORDS_PX = 58  # what "12.3 %" takes
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """What one series cost on one day: `token` is its colour, `order` its place in the stack from below."""
+
+    day: str
+    series: str
+    token: str
+    order: int
+    amount: float
+    text: str
+
+
+@dataclass(frozen=True)
+class TeamBar:
+    """What a team held in one state, and its guarantee (None: it has none), both as GPUs on average."""
+
+    team: str
+    state: str
+    gpus: float
+    guaranteed_gpus: float | None
+    text: str
+
+
+def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "container") -> "alt.LayerChart":
+    """One bar over all capacity, cut by state in its fixed order; hatched where nobody could measure.
+
+    `gpu_hours` is by the state's name; states that are missing count as 0.
+    """
+    import altair as alt
+
+    colours = palette(tone)
+    pixels = width if isinstance(width, int) else _ASSUMED_WIDTH_PX
+    segments = _segments(gpu_hours, pixels)
+    order = [state.name for state in STATES]
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
+    base = alt.Chart(_rows(segments), width=width, height=_SPLIT_HEIGHT_PX)
+    bars = base.mark_bar(stroke=colours["background"], strokeWidth=1.5).encode(
+        x=x,
+        x2="to:Q",
+        y=alt.value(0),
+        y2=alt.value(_SPLIT_HEIGHT_PX),
+        color=alt.Color("state:N", scale=_scale(order, [colours[name] for name in order]), legend=None),
+        tooltip=[
+            alt.Tooltip("label:N", title="State"),
+            alt.Tooltip("share:N", title="Share"),
+            alt.Tooltip("hours:N", title="GPU-hours"),
+        ],
+    )
+    lines = _hatches(segments, pixels)
+    whole = alt.Scale(domain=[0, 1], nice=False)
+    hatch = (
+        alt.Chart(_rows(lines))
+        .mark_rule(strokeWidth=1.2, opacity=0.5, color=colours["text"])
+        .encode(
+            x=alt.X("x:Q", scale=whole, axis=None),
+            x2="x2:Q",
+            y=alt.Y("y:Q", scale=whole, axis=None),
+            y2="y2:Q",
+        )
+    )
+    words = (
+        base.transform_filter(alt.datum.roomy)
+        .mark_text(fontSize=13, fontWeight=600)
+        .encode(
+            x=alt.X("middle:Q"),
+            y=alt.value(_SPLIT_HEIGHT_PX / 2),
+            text="share:N",
+            color=alt.Color(
+                "state:N", scale=_scale(order, [colours[f"on_{name}"] for name in order]), legend=None
+            ),
+        )
+    )
+    layers = [bars, hatch, words] if lines else [bars, words]
+    return _layered(layers, colours)
+
+
+def cost_by_day(
+    costs: Sequence[DayBar], unit: str, tone: Tone, width: Width = "container", height: int = 240
+) -> "alt.LayerChart":
+    """A stacked bar a day, one series above the other in order; the day's total stands above its bar."""
+    import altair as alt
+
+    colours = palette(tone)
+    tokens = sorted({cost.token for cost in costs})
+    days = sorted({cost.day for cost in costs})
+    x = alt.X(
+        "day:N",
+        sort=days,
+        axis=_axis(labelAngle=0, labelExpr=_DAY_LABEL, ticks=False, domain=True),
+        scale=alt.Scale(paddingInner=0.28),
+    )
+    y = alt.Y("sum(amount):Q", axis=_axis(tickCount=4, format="~s", title=unit, grid=True), stack="zero")
+    base = alt.Chart(_rows([vars(cost) for cost in costs]), width=width, height=height)
+    bars = base.mark_bar(stroke=colours["background"], strokeWidth=0.8).encode(
+        x=x,
+        y=y,
+        color=alt.Color("token:N", scale=_scale(tokens, [colours[token] for token in tokens]), legend=None),
+        order=alt.Order("order:Q"),
+        tooltip=[
+            alt.Tooltip("day:N", title="Day"),
+            alt.Tooltip("series:N", title="Whose"),
+            alt.Tooltip("text:N", title="Amount"),
+        ],
+    )
+    totals = base.mark_text(dy=-7, fontSize=11, fontWeight=600, color=colours["text"]).encode(
+        x=x, y=alt.Y("sum(amount):Q"), text=alt.Text("sum(amount):Q", format=".3~s")
+    )
+    return _layered([bars, totals], colours)
+
+
+def team_bars(
+    teams: Sequence[TeamBar], tone: Tone, width: Width = "container", label_px: int = 150
+) -> "alt.LayerChart":
+    """A bar a team: GPUs held on average, cut by state, with a mark where the team's guarantee ends."""
+    import altair as alt
+
+    colours = palette(tone)
+    names = list(dict.fromkeys(team.team for team in teams))
+    held = [state.name for state in STATES[:3]]
+    position = {name: place for place, name in enumerate(held)}
+    rows = [vars(team) | {"order": position[team.state], "label": STATE[team.state].label} for team in teams]
+    y = alt.Y(
+        "team:N",
+        sort=names,
+        axis=_axis(labelLimit=label_px, ticks=False, labelPadding=8, labelFontSize=12),
+        scale=alt.Scale(paddingInner=0.34),
+    )
+    height = max(1, len(names)) * 30
+    bars = (
+        alt.Chart(_rows(rows), width=width, height=height)
+        .mark_bar(stroke=colours["background"], strokeWidth=0.8)
+        .encode(
+            y=y,
+            x=alt.X(
+                "sum(gpus):Q",
+                axis=_axis(tickCount=5, grid=True, title="GPUs on average", domain=False),
+                stack="zero",
+            ),
+            color=alt.Color("state:N", scale=_scale(held, [colours[name] for name in held]), legend=None),
+            order=alt.Order("order:Q"),
+            tooltip=[
+                alt.Tooltip("team:N", title="Team"),
+                alt.Tooltip("label:N", title="State"),
+                alt.Tooltip("text:N", title="Held"),
+            ],
+        )
+    )
+    promised = {team.team: team.guaranteed_gpus for team in teams if team.guaranteed_gpus}
+    marks = (
+        alt.Chart(_rows([{"team": name, "guaranteed": gpus} for name, gpus in promised.items()]))
+        .mark_tick(thickness=3, size=24, color=colours["text"])
+        .encode(
+            y=y,
+            x="guaranteed:Q",
+            tooltip=[
+                alt.Tooltip("team:N", title="Team"),
+                alt.Tooltip("guaranteed:Q", title="Guaranteed GPUs", format=",.1f"),
+            ],
+        )
+    )
+    layers = [bars, marks] if promised else [bars]
+    return _layered(layers, colours)
+
+
+def svg(chart: "alt.LayerChart") -> str:
+    """The chart as one SVG element, without script, network or browser."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(cast(Any, chart).to_dict())
+
+
+_DAY_LABEL = "[timeFormat(toDate(datum.value), '%a'), timeFormat(toDate(datum.value), '%-d %b')]"
+
+
+def _segments(gpu_hours: Mapping[str, float], width_px: int) -> list[dict[str, object]]:
+    total = sum(gpu_hours.get(state.name, 0.0) for state in STATES)
+    segments: list[dict[str, object]] = []
+    start = 0.0
+    for state in STATES:
+        hours = gpu_hours.get(state.name, 0.0)
+        if hours <= 0 or total <= 0:
+            continue
+        end = start + hours / total
+        share = f"{100 * hours / total:.1f} %"
+        segments.append(
+            {
+                "state": state.name,
+                "label": state.label,
+                "from": start,
+                "to": end,
+                "middle": (start + end) / 2,
+                "share": share,
+                "hours": f"{hours:,.0f}",
+                "roomy": (end - start) * width_px >= _WORDS_PX,
+            }
+        )
+        start = end
+    return segments
+
+
+def _hatches(segments: Iterable[Mapping[str, Any]], width_px: int) -> list[dict[str, float]]:
+    """Line pieces, in shares of the bar's width and height, clipped to their segment."""
+    lean, step = _SPLIT_HEIGHT_PX / width_px, 9 / width_px
+    lines: list[dict[str, float]] = []
+    for segment in segments:
+        hatch, start, end = STATE[segment["state"]].hatch, segment["from"], segment["to"]
+        slope = {"rising": lean, "falling": -lean, "upright": 0.0}.get(hatch)
+        if slope is None:
+            continue
+        count = int((end - start + lean) / step) + 1
+        for place in range(count):
+            foot = (start - lean if slope > 0 else start) + (place + 0.5) * step
+            low, high = _clip(foot, slope, start, end)
+            if low < high:
+                lines.append({"x": foot + slope * low, "x2": foot + slope * high, "y": low, "y2": high})
+    return lines
+
+
+def _clip(foot: float, slope: float, start: float, end: float) -> tuple[float, float]:
+    """The heights in [0, 1] between which foot + slope · height is in [start, end]; (1, 0) for nowhere."""
+    if not slope:
+        return (0.0, 1.0) if start <= foot <= end else (1.0, 0.0)
+    first, second = sorted(((start - foot) / slope, (end - foot) / slope))
+    return max(0.0, first), min(1.0, second)
+
+
+def _rows(rows: Sequence[Mapping[str, object]]) -> "alt.Data":
+    """Rows inline in the chart. Raises ValueError above MOST_ROWS: aggregate in SQL first."""
+    import altair as alt
+
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"{len(rows)} rows are too many for a chart")
+    return alt.Data(values=pl.DataFrame(rows, infer_schema_length=None).to_dicts())
+
+
+def _scale(domain: list[str], colours: list[str]) -> "alt.Scale":
+    import altair as alt
+
+    return alt.Scale(domain=domain, range=colours)
+
+
+def _axis(
+    *,
+    title: str | None = None,
+    grid: bool = False,
+    domain: bool = False,
+    **options: Any,  # noqa: ANN401
+) -> "alt.Axis":
+    import altair as alt
+
+    return alt.Axis(title=title, grid=grid, domain=domain, **options)
+
+
+def _layered(layers: "Sequence[alt.Chart]", colours: Mapping[str, str]) -> "alt.LayerChart":
+    """The layers as one chart in the house's dress; each layer colours by its own scale."""
+    import altair as alt
+
+    axis = {
+        "labelColor": "muted",
+        "titleColor": "muted",
+        "gridColor": "line",
+        "domainColor": "outline",
+        "tickColor": "line",
+    }
+    dress = {
+        "font": FONT,
+        "background": "transparent",
+        "padding": 2,
+        "view": {"stroke": None},
+        "axis": {name: colours[token] for name, token in axis.items()}
+        | {"titleFontWeight": 400, "titleFontSize": 11, "labelFontSize": 11},
+    }
+    return alt.LayerChart(layer=layers, config=dress, resolve={"scale": {"color": "independent"}})

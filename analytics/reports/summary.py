@@ -1,0 +1,245 @@
+"""What a report says first: a sentence, the next step, four figures; and the bars behind its charts."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from analytics.reports.charts import DayBar, TeamBar
+from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, TeamRow, WeeklyReport
+from analytics.reports.theme import SERIES, STATES
+from quartermaster.parts import GPU_PARTS
+
+REST = "Other teams"
+_THIN = 0.8  # below this coverage the figures are read with care
+_LITTLE = 0.02  # an idle share below this is nothing to act upon
+_NOTHING = Decimal(0)
+_ORDER = (*SERIES, "series_rest", *(state.name for state in STATES))  # of a stack, from the bottom up
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure with its unit, what it stands against, and whether it asks for attention."""
+
+    label: str
+    value: str
+    note: str
+    alarming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LegendRow:
+    """One entry of a chart's legend: its colour's token, its name and its amount."""
+
+    token: str
+    name: str
+    amount: str
+
+
+def headline(report: WeeklyReport) -> str:
+    """One sentence: what the week cost (or held, without prices) and how much of it stood idle."""
+    split, idle = report.split, report.split.idle
+    whose = f"Team {report.team}" if report.team else "The fleet"
+    idle_share = share(idle.pms, split.capacity.pms)
+    if not report.priced:
+        had = f"{whose} {'held' if report.team else 'had'} {hours(split.capacity)} GPU-hours"
+        return f"{had}; {hours(idle)} of them ({idle_share}) stood idle while held."
+    total = report.billed if report.team else report.pool_cost
+    told = f"{whose} cost {report.money(total, 0)}; "
+    told += f"{report.money(idle.cost, 0)} of it ({idle_share}) stood idle while held"
+    free = split.unallocated
+    if report.team or not free.pms:
+        return f"{told}."
+    unheld = f"{report.money(free.cost, 0)} ({share(free.pms, split.capacity.pms)})"
+    return f"{told}, and {unheld} was held by nobody."
+
+
+def next_step(report: WeeklyReport) -> str:
+    """One sentence: what to do about it, beginning where most is wasted."""
+    split = report.split
+    if split.held.pms and (split.coverage or 0) < _THIN:
+        known = percent(split.coverage)
+        return f"First see to the telemetry: only {known} of the held time is known, and unknown is not idle."
+    if not report.idlest or split.idle.pms < _LITTLE * split.capacity.pms:
+        return "Little stood idle; nothing needs to be done."
+    worst = report.idlest[0]
+    named = min(3, len(report.idlest))
+    wasted = sum((row.wasted for row in report.idlest[:named]), Amount())
+    part = "1 workload stands" if named == 1 else f"{named} workloads stand"
+    amount = report.money(wasted.cost, 0) if report.priced else f"{hours(wasted)} GPU-hours"
+    first = f"{title(worst)} of team {worst.workload.team}"
+    return f"{part} for {amount} of waste. Begin with {first}: {worst.advice}"
+
+
+def cards(report: WeeklyReport) -> tuple[Card, ...]:
+    """The four figures of the first screen: cost, idle, computing, coverage."""
+    split = report.split
+    capacity = "held time" if report.team else "capacity"
+    of_all = f"of {hours(split.capacity)} GPU-hours of {capacity}"
+    idle_share = share(split.idle.pms, split.capacity.pms)
+    if report.priced:
+        total = report.billed if report.team else report.pool_cost
+        first = Card("Billed" if report.team else "Cost of capacity", report.money(total, 0), _change(report))
+        second = Card(
+            "Idle while held", report.money(split.idle.cost, 0), f"{idle_share} {of_all}", alarming=True
+        )
+    else:
+        first = Card("Capacity", f"{hours(split.capacity)} GPU-h", "no rate card was in force: no prices")
+        second = Card(
+            "Idle while held", f"{hours(split.idle)} GPU-h", f"{idle_share} {of_all}", alarming=True
+        )
+    thin = split.coverage is not None and split.coverage < _THIN
+    return (
+        first,
+        second,
+        Card("Computing", share(split.computing.pms, split.capacity.pms), of_all),
+        Card(
+            "Coverage",
+            percent(split.coverage),
+            f"known time, of {hours(split.held)} GPU-hours held",
+            alarming=thin,
+        ),
+    )
+
+
+def day_bars(report: WeeklyReport) -> tuple[DayBar, ...]:
+    """Cost by day (GPU-hours without prices): the five costliest teams, the rest, and what nobody held."""
+    named = _series(report)
+    sizes: dict[tuple[str, str], Decimal] = {}
+    for row in report.by_day:
+        key = row.day, named[row.is_team, row.name].token
+        sizes[key] = sizes.get(key, _NOTHING) + _size(report, row)
+    series = {entry.token: entry for entry in named.values()}
+    return tuple(
+        DayBar(day, series[token].name, token, _ORDER.index(token), float(size), _amount(report, size))
+        for (day, token), size in sorted(
+            sizes.items(), key=lambda item: (item[0][0], _ORDER.index(item[0][1]))
+        )
+    )
+
+
+def day_legend(report: WeeklyReport) -> tuple[LegendRow, ...]:
+    """The series of `day_bars` from the bottom up, each with the week's amount."""
+    named = _series(report)
+    sums: dict[str, Decimal] = {}
+    for row in report.by_day:
+        token = named[row.is_team, row.name].token
+        sums[token] = sums.get(token, _NOTHING) + _size(report, row)
+    names = {entry.token: entry.name for entry in named.values()}
+    return tuple(
+        LegendRow(token, names[token], _amount(report, sums[token])) for token in _ORDER if sums.get(token)
+    )
+
+
+def team_bars(report: WeeklyReport, most: int = 12) -> tuple[TeamBar, ...]:
+    """GPUs held on average by the teams that hold most, by state, with each team's guarantee."""
+    span = max(1, known_ms(report))
+    rows = sorted(report.by_team, key=lambda row: (-row.split.held.pms, row.team))[:most]
+    return tuple(
+        TeamBar(
+            row.team,
+            name,
+            _gpus(amount.pms, span),
+            _gpus(row.guaranteed_pms, span) or None,
+            f"{_gpus(amount.pms, span):,.1f} GPUs on average",
+        )
+        for row in rows
+        for name, amount in row.split.parts[:3]
+    )
+
+
+def split_hours(report: WeeklyReport) -> dict[str, float]:
+    """GPU-hours by state, for the split bar."""
+    return {name: amount.gpu_hours for name, amount in report.split.parts}
+
+
+def split_words(report: WeeklyReport) -> str:
+    """The split bar in words, for who cannot see it."""
+    total = report.split.capacity.pms
+    shown = dict(report.split.parts)
+    return ", ".join(
+        f"{state.label.lower()} {share(shown[state.name].pms, total)}"
+        for state in STATES
+        if shown[state.name].pms
+    )
+
+
+def known_ms(report: WeeklyReport) -> int:
+    """The milliseconds of the week that the figures cover: to its end, or as far as the roll-up has read."""
+    until = report.end_ms if report.known_until_ms is None else min(report.end_ms, report.known_until_ms)
+    return until - report.start_ms
+
+
+def title(row: IdleRow) -> str:
+    """A workload as people name it: `Notebook vision/jupyter`."""
+    workload = row.workload
+    return f"{workload.kind} {workload.namespace}/{workload.name}"
+
+
+def span_words(report: WeeklyReport) -> str:
+    """The week's days: `23–29 November 2026`, `28 December 2026 – 3 January 2027`."""
+    first, last = date.fromisoformat(report.days[0]), date.fromisoformat(report.days[-1])
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{last.day} {last:%B %Y}"
+    beginning = f"{first.day} {first:%B}" if first.year == last.year else f"{first.day} {first:%B %Y}"
+    return f"{beginning} – {last.day} {last:%B %Y}"
+
+
+def hours(amount: Amount) -> str:
+    """GPU-hours for the eye: `21,504`, below ten with one decimal."""
+    return f"{amount.gpu_hours:,.{0 if amount.gpu_hours >= 10 or not amount.pms else 1}f}"
+
+
+def share(part: int, whole: int) -> str:
+    """`18.9 %`; `–` of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio in [0, 1] as `97.2 %`; `–` where it is not known. Never rounds up to 100 %."""
+    if ratio is None:
+        return "–"
+    return f"{min(100 * ratio, 99.9) if ratio < 1 else 100:.1f} %".replace("100.0 %", "100 %")
+
+
+def idle_share(row: TeamRow) -> str:
+    """Which part of what the team held stood idle."""
+    return share(row.split.idle.pms, row.split.held.pms)
+
+
+def _change(report: WeeklyReport) -> str:
+    before = report.pool_cost_before
+    if before is None or not before:
+        return "no week before to compare with"
+    change = 100 * (report.pool_cost - before) / before
+    return f"{change:+.1f} % against the week before".replace("-", "−")
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    name: str
+    token: str
+
+
+def _series(report: WeeklyReport) -> dict[tuple[bool, str], _Series]:
+    """Which series each row of `by_day` belongs to; a sixth team keeps its name when it is the last."""
+    sizes: dict[str, Decimal] = {}
+    for row in report.by_day:
+        if row.is_team:
+            sizes[row.name] = sizes.get(row.name, _NOTHING) + _size(report, row)
+    ranked = sorted(sizes, key=lambda name: (-sizes[name], name))
+    rest = ranked[len(SERIES) :]
+    series = {(True, name): _Series(name, token) for name, token in zip(ranked, SERIES, strict=False)}
+    series |= {(True, name): _Series(name if len(rest) == 1 else REST, "series_rest") for name in rest}
+    return series | {(False, state.name): _Series(state.label, state.name) for state in STATES}
+
+
+def _size(report: WeeklyReport, row: DayCost) -> Decimal:
+    return row.cost if report.priced else Decimal(row.pms) / GPU_HOUR_PMS
+
+
+def _amount(report: WeeklyReport, size: Decimal) -> str:
+    return report.money(size, 0) if report.priced else f"{size:,.0f} GPU-hours"
+
+
+def _gpus(pms: int, span_ms: int) -> float:
+    return pms / span_ms / GPU_PARTS
