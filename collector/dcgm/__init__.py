@@ -1,0 +1,1 @@
+"""dcgm-exporter: its pages fetched, parsed and understood."""

@@ -1,0 +1,69 @@
+"""A page: what an exporter's text says, as a layout (what stands outside the values) and the values in the layout's order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+NO_TIMESTAMP = -(2**63)
+BAD_LINES_KEPT = 20
+BAD_TEXT_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that cost itself: its number on the page (from 1), its text (at most 200 characters) and what is wrong with it."""
+
+    number: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """What stands before a value. The same object from page to page while its text does not change, so it works as a key."""
+
+    name: str
+    labels: Mapping[str, str]  # shared by all lines whose label text is the same
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The lines of a page, in order. Pages that differ in their values alone share one layout object: `is` tells."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample as a page gives it; a timestamp in milliseconds since the epoch, None where the page has none."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+    timestamp_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A parsed page. `values[i]` and `timestamps_ms[i]` belong to `layout.lines[i]`.
+
+    values          float64, one a line
+    timestamps_ms   int64, NO_TIMESTAMP where the line has none; None when no line has one (the usual page)
+    bad_lines       the first 20 lines that could not be read, of `bad_count` in all
+    complete        False when the page is cut off: the last line has no end, or OpenMetrics' `# EOF` is missing
+    """
+
+    layout: Layout
+    values: npt.NDArray[np.float64]
+    timestamps_ms: npt.NDArray[np.int64] | None
+    bad_lines: tuple[BadLine, ...]
+    bad_count: int
+    complete: bool
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples one by one, in the page's order."""
+        stamps = [NO_TIMESTAMP] * len(self.values) if self.timestamps_ms is None else self.timestamps_ms.tolist()
+        for line, value, stamp in zip(self.layout.lines, self.values.tolist(), stamps, strict=True):
+            yield Sample(line.name, line.labels, value, None if stamp == NO_TIMESTAMP else stamp)
