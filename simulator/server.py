@@ -17,7 +17,9 @@ class Plan:
     quick: bool = False
     speed: float = 0.0
     labels: str = ""  # a label generation for every node; empty: each pool its own
-    quirks: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])  # node (or "*") to names of quirks
+    quirks: Mapping[str, Sequence[str]] = field(
+        default_factory=dict[str, Sequence[str]]
+    )  # node (or "*") to names of quirks
 
 
 class SimulatorServer:
@@ -32,7 +34,9 @@ class SimulatorServer:
     def __enter__(self) -> "SimulatorServer":
         raise NotImplementedError
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         raise NotImplementedError
 
     def url(self, node: str) -> str:
