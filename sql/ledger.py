@@ -1,11 +1,12 @@
-"""The ledger: a DuckLake, opened on one of three catalogs (a SQLite file, PostgreSQL, memory), read and appended to."""
+"""The ledger: a DuckLake on one of three catalogs (SQLite, PostgreSQL, memory), read and appended to."""
 
 import contextlib
-import importlib.util
+import random
 import re
 import tempfile
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,21 +14,32 @@ import duckdb
 import polars as pl
 
 from quartermaster.clock import now_ms
-from quartermaster.errors import LedgerError
-from sql.lock import syncfs, write_lock
+from quartermaster.errors import InputError, LedgerError
+from sql import revision
+from sql.catalog import Catalog, Cursor, parse
+from sql.faults import understand
+from sql.lock import WAIT_S, syncfs
+from sql.writer import check_key
 
-Cursor = duckdb.DuckDBPyConnection
-_EXTENSIONS = {"sqlite": ("ducklake", "sqlite_scanner"), "postgres": ("ducklake", "postgres_scanner"), "memory": ("ducklake",)}
+# How long a write is tried again when others got in between or PostgreSQL is away, before the caller is told.
+PATIENCE_S = 10.0
+_READ_TRIES = 3
 
 
 class Ledger:
-    """An open ledger. Every query has a cursor of its own; every write is one transaction with its idempotency key."""
+    """An open ledger, which threads may share.
 
-    def __init__(self, connection: Cursor, kind: str, folder: Path) -> None:
+    Every query has a cursor of its own; every write is one transaction with its idempotency key.
+    """
+
+    def __init__(self, connection: Cursor, catalog: Catalog) -> None:
         self._connection = connection
         self._columns: dict[str, dict[str, str]] = {}
-        self.kind = kind
-        self.folder = folder
+        self._ready = False
+        self.catalog = catalog
+        self.kind = catalog.kind
+        self.folder = catalog.folder
+        self.where = catalog.where
 
     def cursor(self) -> Cursor:
         """A cursor that stands in the ledger (a cursor inherits neither USE nor settings)."""
@@ -35,41 +47,82 @@ class Ledger:
         cursor.execute("use lake")
         return cursor
 
-    def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] | None = None) -> pl.DataFrame:
-        """The result of one SELECT. Parameters are bound ($name or ?), never pasted."""
-        with contextlib.closing(self.cursor()) as cursor:
-            return cursor.sql(sql, params=cast(Any, parameters)).pl() if parameters else cursor.sql(sql).pl()
+    def query(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object] | None = None
+    ) -> pl.DataFrame:
+        """The result of one SELECT. Parameters are bound ($name or ?), never pasted.
 
-    def write(self, key: str, work: Callable[[Cursor], None], *, author: str = "quartermaster", message: str = "") -> bool:
-        """Run `work` in one transaction whose commit carries `key`; acknowledged means its files were synced first.
-
-        Returns False, and changes nothing, when a commit with the key is there already. `work` may run again from its
-        start after a conflict, so it must be restartable as a whole.
+        Raises duckdb.Error for SQL that is wrong, LedgerError when the ledger cannot be read, and
+        LedgerVersionError when it is at another revision and so lacks what the SQL names.
         """
-        with contextlib.closing(self.cursor()) as cursor, write_lock(self.kind, self.folder):
-            cursor.execute("begin")
+        for attempt in range(1, _READ_TRIES + 1):
             try:
-                if self._committed(cursor, key):
-                    cursor.execute("rollback")
-                    return False
-                work(cursor)
-                syncfs(self.folder)
-                cursor.execute("call ducklake_set_commit_message('lake', ?, ?, extra_info => ?)", [author, message or key, key])
-                cursor.execute("commit")
-            except BaseException:
-                with contextlib.suppress(duckdb.TransactionException):
-                    cursor.execute("rollback")
+                with contextlib.closing(self.cursor()) as cursor:
+                    return (
+                        cursor.sql(sql, params=cast(Any, parameters)).pl()
+                        if parameters
+                        else cursor.sql(sql).pl()
+                    )
+            except duckdb.CatalogException:
+                self._require_revision()
                 raise
+            except (duckdb.IOException, duckdb.TransactionException) as error:
+                fault = understand(error, self.where, "reading")
+                if not fault.transient or attempt == _READ_TRIES:
+                    raise fault.error from error
+                time.sleep(0.1 * attempt)
+        raise AssertionError
+
+    def write(
+        self, key: str, work: Callable[[Cursor], None], *, author: str = "quartermaster", message: str = ""
+    ) -> bool:
+        """Run `work` in one transaction whose commit carries `key`; its files are synced before the commit.
+
+        Returns False, and changes nothing, when a commit with the key is there already. `work` runs again
+        from its start after a conflict or a lost connection, for up to PATIENCE_S: it must be restartable.
+        Raises LedgerError when nothing was acknowledged; the same key may be sent again in any case.
+        """
+        check_key(key)
+        self._get_ready()
+        give_up_at = time.monotonic() + PATIENCE_S
+        pause_s = 0.02
+        while True:
+            try:
+                return self._write_once(key, work, author, message or key)
+            except (duckdb.Error, OSError) as error:
+                fault = understand(error, self.where, "writing")
+                if not fault.transient or time.monotonic() + pause_s > give_up_at:
+                    raise fault.error from error
+            time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311
+            pause_s = min(pause_s * 2, 1.0)
+
+    def _write_once(self, key: str, work: Callable[[Cursor], None], author: str, message: str) -> bool:
+        with contextlib.closing(self.cursor()) as cursor, self.catalog.write_lock(), transaction(cursor):
+            if self.catalog.committed(cursor, key):
+                return False
+            work(cursor)
+            syncfs(self.folder)
+            cursor.execute(
+                "call ducklake_set_commit_message('lake', ?, ?, extra_info => ?)", [author, message, key]
+            )
         return True
 
-    def append(self, key: str, rows: "Mapping[str, pl.DataFrame | Sequence[object]]", *, recorded_at: int | None = None) -> bool:
+    def append(
+        self,
+        key: str,
+        rows: "Mapping[str, pl.DataFrame | Sequence[object]]",
+        *,
+        recorded_at: int | None = None,
+    ) -> bool:
         """Append rows to tables, all in one commit: {table: frame, or records of quartermaster.records}.
 
-        Columns are matched by name; a column that the rows lack is null; integer `_at` columns are epoch milliseconds.
+        Columns are matched by name; one that the rows lack is null; integer `_at` columns are epoch ms.
         Raises LedgerError for a column that the table does not have. Returns as `write` does.
         """
         frames = {table: frame(table_rows) for table, table_rows in rows.items() if len(table_rows)}
         instant = now_ms() if recorded_at is None else recorded_at
+        for table, table_frame in frames.items():
+            self._require_columns(table, table_frame)
 
         def insert(cursor: Cursor) -> None:
             for table, table_frame in frames.items():
@@ -79,76 +132,163 @@ class Ledger:
 
     def insert(self, cursor: Cursor, table: str, rows: pl.DataFrame, *, recorded_at: int) -> None:
         """Insert a frame within the transaction of `cursor`, as `append` does."""
-        columns = self.columns(table)
-        unknown = set(rows.columns) - set(columns)
-        if unknown:
-            raise LedgerError(f"the table {table} has no column {', '.join(sorted(unknown))}", "run quartermaster ledger upgrade")
+        columns = self._require_columns(table, rows)
         chosen = {name: _expression(name, columns[name], rows.schema[name]) for name in rows.columns}
         if "recorded_at" in columns and "recorded_at" not in rows.columns:
             chosen["recorded_at"] = f"make_timestamptz({recorded_at} * 1000)"
-        cursor.register("incoming_rows", rows.to_arrow())
+        cursor.register("incoming_rows", rows)
         try:
-            cursor.execute(
-                f"insert into {table} ({', '.join(chosen)}) select {', '.join(chosen.values())} from incoming_rows"  # noqa: S608
-            )
+            source = f"select {', '.join(chosen.values())} from incoming_rows"  # noqa: S608
+            cursor.execute(f"insert into lake.{table} ({', '.join(chosen)}) {source}")
         finally:
             cursor.unregister("incoming_rows")
 
     def columns(self, table: str) -> dict[str, str]:
-        """The table's columns and their types, in order."""
+        """The table's columns and their types, in order. Raises LedgerError for a table that is not there."""
         if table not in self._columns:
             if not re.fullmatch(r"[a-z_]+", table):
                 raise LedgerError(f"{table!r} is no table's name")
-            described = self.query(f"select column_name, column_type from (describe lake.{table})")  # noqa: S608
+            try:
+                described = self.query(f"select column_name, column_type from (describe lake.{table})")  # noqa: S608
+            except duckdb.CatalogException as error:
+                raise LedgerError(f"the ledger has no table {table}", "docs/schema.md lists them") from error
             self._columns[table] = dict(described.iter_rows())
         return self._columns[table]
+
+    @contextlib.contextmanager
+    def exclusive(self, name: str, *, wait_s: float = WAIT_S) -> Generator[None]:
+        """Be the only one with this ledger's lock `name`, over all processes: for writers that replace spans.
+
+        It is a lock of its own, taken before any write: other writers go on. When its holder dies it is free.
+        Raises LedgerBusyError when another holds it for longer than `wait_s` seconds.
+        """
+        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", name) or name == "write":
+            raise InputError(f"{name!r} is no lock's name", "use lower case letters, digits, - and _")
+        with self.catalog.exclusive(name, wait_s=wait_s):
+            yield
+
+    def committed(self, key: str) -> bool:
+        """Whether a batch with this idempotency key is in the ledger."""
+        with contextlib.closing(self.cursor()) as cursor:
+            return self.catalog.committed(cursor, check_key(key))
+
+    def revision(self) -> str:
+        """The ledger's revision, empty when it has no tables yet."""
+        with contextlib.closing(self.cursor()) as cursor:
+            return revision.current(cursor)
+
+    def forget(self) -> None:
+        """Forget what was learned of the tables: their revision has changed."""
+        self._columns.clear()
+        self._ready = False
 
     def close(self) -> None:
         """Close the connection; cursors end with it."""
         self._connection.close()
 
-    @staticmethod
-    def _committed(cursor: Cursor, key: str) -> bool:
-        found = cursor.execute("select 1 from __ducklake_metadata_lake.ducklake_snapshot_changes where commit_extra_info = ?", [key])
-        return found.fetchone() is not None
+    def _get_ready(self) -> None:
+        """Before the first lock: a first bound parameter imports pandas (0.9 s); the revision must fit."""
+        if not self._ready:
+            self._connection.cursor().execute("select ?", [1])
+            self._require_revision()
+            self._ready = True
+
+    def _require_revision(self) -> None:
+        revision.check(self.revision(), self.where)
+
+    def _require_columns(self, table: str, rows: pl.DataFrame) -> dict[str, str]:
+        columns = self.columns(table)
+        unknown = set(rows.columns) - set(columns)
+        if unknown:
+            raise LedgerError(
+                f"the table {table} has no column {', '.join(sorted(unknown))}",
+                "docs/schema.md lists its columns",
+            )
+        return columns
+
+
+@contextlib.contextmanager
+def transaction(cursor: Cursor) -> Generator[None]:
+    """Begin; commit at the end, roll back at an error (a failed COMMIT has ended its transaction itself)."""
+    cursor.execute("begin")
+    try:
+        yield
+        cursor.execute("commit")
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):
+            cursor.execute("rollback")
+        raise
 
 
 def frame(rows: "pl.DataFrame | Sequence[object]") -> pl.DataFrame:
-    """Records (dataclasses) as a frame with their fields as columns; a frame stays as it is."""
+    """Records (dataclasses of one kind) as a frame with their fields as columns; a frame stays as it is.
+
+    Raises InputError for anything else.
+    """
     if isinstance(rows, pl.DataFrame):
         return rows
-    values = [asdict(cast(Any, row)) for row in rows if is_dataclass(row)]
-    return pl.DataFrame(values, infer_schema_length=None)
+    if not rows:
+        return pl.DataFrame()
+    kinds = {type(row) for row in rows}
+    kind = kinds.pop()
+    if kinds or not is_dataclass(kind):
+        raise InputError(f"rows of {kind.__name__} are no records of one kind", "give one list a table")
+    names = [field.name for field in fields(kind)]
+    return pl.DataFrame([pl.Series(name, [getattr(row, name) for row in rows]) for name in names])
 
 
 @contextlib.contextmanager
 def open_ledger(folder: Path, catalog: str = "sqlite", *, read_only: bool = False) -> Generator[Ledger]:
-    """Open a ledger at its present revision: `catalog` is `sqlite`, `memory`, or `postgres:<libpq connection string>`.
+    """Open a ledger: `catalog` is `sqlite`, `memory`, or `postgres:<libpq connection string>`.
 
-    Raises LedgerError when it cannot be opened.
+    For writing, a ledger that is not there is made, empty: `sql.upgrade.upgrade` gives it its tables.
+    For reading it must be there, at this program's revision.
+    Raises LedgerError when it cannot be opened, LedgerVersionError when its revision does not fit.
     """
-    kind, _, address = catalog.partition(":")
-    if kind not in _EXTENSIONS:
-        raise LedgerError(f"{kind!r} is no catalog of a ledger", "use sqlite, memory or postgres:<connection string>")
-    if not read_only:
-        (folder / "data").mkdir(parents=True, exist_ok=True)
-    connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+    place = parse(folder, catalog)
+    connection = _connect(place, read_only=read_only)
     try:
-        connection.execute("set global timezone = 'UTC'")
-        for extension in _EXTENSIONS[kind]:
-            connection.execute(f"load '{_extension_file(extension)}'")
-        options = [f"data_path '{folder / 'data'}'", "data_inlining_row_limit 100"]
-        options += ["meta_journal_mode 'WAL'", "meta_busy_timeout 5000"] if kind == "sqlite" else []
-        options += ["read_only"] if read_only else []
-        where = {"sqlite": f"sqlite:{folder / 'catalog.sqlite'}", "postgres": f"postgres:{address}", "memory": ":memory:"}[kind]
-        connection.execute(f"attach 'ducklake:{where}' as lake ({', '.join(options)})")
-    except duckdb.Error as error:
-        connection.close()
-        raise LedgerError(f"the ledger in {folder} does not open: {error}", "run quartermaster ledger status") from error
-    try:
-        yield Ledger(connection, kind, folder)
+        ledger = Ledger(connection, place)
+        found = ledger.revision()
+        if read_only or (found and found not in revision.known()):
+            revision.check(found, place.where)
+        yield ledger
     finally:
         connection.close()
+
+
+def _connect(place: Catalog, *, read_only: bool) -> Cursor:
+    try:
+        if read_only:
+            if place.kind == "sqlite" and not place.file.exists():
+                raise LedgerError(
+                    f"there is no ledger in {place.folder}",
+                    "run quartermaster collect, or quartermaster demo --keep for one to look at",
+                )
+            return _attach(place, read_only=True)
+        place.data.mkdir(parents=True, exist_ok=True)
+        if place.kind == "sqlite" and not place.file.exists():
+            with place.write_lock():
+                return _attach(place, read_only=False)
+        return _attach(place, read_only=False)
+    except (duckdb.Error, OSError) as error:
+        raise understand(error, place.where, "opening").error from error
+
+
+def _attach(place: Catalog, *, read_only: bool) -> Cursor:
+    """Attach, again after a moment when somebody else makes the same catalog just now."""
+    give_up_at = time.monotonic() + PATIENCE_S / 2
+    while True:
+        try:
+            return place.connect(read_only=read_only)
+        except duckdb.Error as error:
+            made_meanwhile = "already exists" in str(error)
+            if (
+                not (made_meanwhile or understand(error, place.where, "opening").transient)
+                or time.monotonic() > give_up_at
+            ):
+                raise
+        time.sleep(0.2)
 
 
 @contextlib.contextmanager
@@ -161,16 +301,7 @@ def memory_ledger() -> Generator[Ledger]:
         yield ledger
 
 
-def _extension_file(name: str) -> Path:
-    found = importlib.util.find_spec(f"duckdb_extension_{name}")
-    if found is None or not found.submodule_search_locations:
-        raise LedgerError(f"DuckDB's extension {name} is not installed", f"install duckdb-extension-{name.replace('_', '-')}")
-    return Path(found.submodule_search_locations[0]) / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
-
-
 def _expression(name: str, column_type: str, given: pl.DataType) -> str:
     if column_type == "TIMESTAMP WITH TIME ZONE" and (given.is_integer() or given == pl.Null):
         return f"make_timestamptz({name}::bigint * 1000)"
     return f"{name}::{column_type}"
-
-

@@ -1,34 +1,53 @@
-"""The write lock of a ledger on one machine, and the sync of its data before a commit."""
+"""Locks of a ledger on one machine (flock: in order of arrival, free when the holder dies), and its sync."""
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import os
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
+from quartermaster.errors import LedgerBusyError
+
+WAIT_S = 60.0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @contextlib.contextmanager
-def write_lock(kind: str, folder: Path) -> Generator[None]:
-    """Hold the inter-process write lock (first come, first served; freed by the kernel when its holder dies).
+def file_lock(path: Path, *, wait_s: float = WAIT_S) -> Generator[None]:
+    """Hold the lock file at `path` alone on this machine.
 
-    A PostgreSQL catalog needs none: its appends do not conflict.
+    Raises LedgerBusyError, which names the holder, when it is not free within `wait_s` seconds.
     """
-    if kind == "postgres":
-        yield
-        return
-    descriptor = os.open(folder / "write.lock", os.O_RDWR | os.O_CREAT, 0o660)
+    descriptor = _open(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if not _take(descriptor):
+            os.close(descriptor)
+            descriptor = -1
+            descriptor = _wait(path, wait_s)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def holder(path: Path) -> int | None:
+    """The process that holds the lock file at `path` now; None when it is free or was never used."""
+    if not path.exists():
+        return None
+    descriptor = _open(path)
+    try:
+        return None if _take(descriptor) else int(os.pread(descriptor, 32, 0) or b"0")
     finally:
         os.close(descriptor)
 
 
 def syncfs(folder: Path) -> None:
-    """Put everything written on the folder's file system onto the disk. DuckLake syncs no Parquet of its own."""
+    """Put all that was written on the folder's file system onto the disk: DuckLake syncs no Parquet."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         if _LIBC.syncfs(descriptor) != 0:
@@ -36,3 +55,58 @@ def syncfs(folder: Path) -> None:
             raise OSError(code, os.strerror(code), str(folder))
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EWOULDBLOCK, errno.EINTR}:
+            return False
+        raise
+    return True
+
+
+class _Waiter:
+    """Stands in the kernel's queue for the lock, so that one can give up: who gets it too late lets it go."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = _open(path)
+        self._settled = threading.Lock()
+        self._given_up = False
+        self.taken = False
+        self._thread = threading.Thread(target=self._queue, daemon=True)
+
+    def wait(self, wait_s: float) -> None:
+        """Wait for the lock."""
+        self._thread.start()
+        self._thread.join(wait_s)
+
+    def _queue(self) -> None:
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        with self._settled:
+            self.taken = not self._given_up
+        if not self.taken:
+            os.close(self.descriptor)
+
+    def give_up(self) -> bool:
+        """Whether the lock came too late; False when it is held after all."""
+        with self._settled:
+            self._given_up = not self.taken
+        return self._given_up
+
+
+def _wait(path: Path, wait_s: float) -> int:
+    waiter = _Waiter(path)
+    waiter.wait(wait_s)
+    who = path.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    if waiter.give_up():
+        raise LedgerBusyError(
+            f"{path} has been held for {wait_s:g} s by process {who}",
+            "wait for it to end, or look what it does: the lock is freed when it ends",
+        )
+    return waiter.descriptor

@@ -1,4 +1,4 @@
-"""Alembic's entry: it runs the revisions on the cursor that `sql.upkeep` hands over, each in its own transaction."""
+"""Alembic's entry: the revisions run on the cursor of `sql.upgrade`, in one transaction with the views."""
 
 from alembic import context
 from alembic.ddl.impl import DefaultImpl
@@ -18,9 +18,10 @@ def _migrate() -> None:
     cursor = context.config.attributes["connection"]
     engine = create_engine("duckdb://", creator=lambda: ConnectionWrapper(cursor), poolclass=NullPool)
     with engine.connect() as connection:
-        context.configure(connection=connection, version_table_pk=False, transaction_per_migration=True)
+        context.configure(connection=connection, version_table_pk=False, transaction_per_migration=False)
         with context.begin_transaction():
             context.run_migrations()
+            context.config.attributes["finish"](cursor)
 
 
 _migrate()

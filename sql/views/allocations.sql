@@ -6,6 +6,8 @@ qualify
     partition by cluster, allocation_id
     order by
       revision desc, recorded_at desc,
-      hash(start_at, started_at, end_at, source, workload_id, node, namespace, pod, pod_uid, end_evidence, sure_start_at, sure_end_at, priority, preemptible, gpu_parts, cpu_milli, memory_mib, labels, user_patterns) desc
+      start_at desc, started_at desc, end_at desc, source desc, workload_id desc, node desc, namespace desc, pod desc,
+      pod_uid desc, end_evidence desc, sure_start_at desc, sure_end_at desc, priority desc, preemptible desc, gpu_parts desc,
+      cpu_milli desc, memory_mib desc, labels desc, user_patterns desc
   ) = 1
   and (end_at is null or end_at > start_at)

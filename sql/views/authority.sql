@@ -6,6 +6,6 @@ qualify
     partition by cluster, authority_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, source, rank, kind) desc
+      end_at desc, source desc, rank desc, kind desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,7 @@ qualify
     partition by card_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(card, end_at, currency, share_unallocated, share_unavailable, share_unobserved, bill_faulted, author) desc
+      card desc, end_at desc, currency desc, share_unallocated desc, share_unavailable desc, share_unobserved desc,
+      bill_faulted desc, author desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,7 @@ qualify
     partition by cluster, demand_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, workload_id, namespace, pool, gpu_parts, pods, gang_minimum, reason, source, labels, user_patterns) desc
+      end_at desc, workload_id desc, namespace desc, pool desc, gpu_parts desc, pods desc, gang_minimum desc, reason desc,
+      source desc, labels desc, user_patterns desc
   ) = 1
   and (end_at is null or end_at > start_at)

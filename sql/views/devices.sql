@@ -6,6 +6,7 @@ qualify
     partition by cluster, device_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, node, device_index, gpu_uuid, gi_id, mig_uuid, kind, profile, parts, healthy, evidence) desc
+      end_at desc, node desc, device_index desc, gpu_uuid desc, gi_id desc, mig_uuid desc, kind desc, profile desc, parts desc,
+      healthy desc, evidence desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,7 @@ qualify
     partition by cluster, finding_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, kind, subject, team, signals, coverage_permille, cost, currency, evidence, state) desc
+      end_at desc, kind desc, subject desc, team desc, signals desc, coverage_permille desc, cost desc, currency desc,
+      evidence desc, state desc
   ) = 1
   and (end_at is null or end_at > start_at)

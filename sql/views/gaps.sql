@@ -6,6 +6,6 @@ qualify
     partition by cluster, gap_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, covers, source, target, node, reason) desc
+      end_at desc, covers desc, source desc, target desc, node desc, reason desc
   ) = 1
   and (end_at is null or end_at > start_at)

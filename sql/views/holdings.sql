@@ -6,6 +6,6 @@ qualify
     partition by cluster, holding_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, allocation_id, device_id, parts, evidence) desc
+      end_at desc, allocation_id desc, device_id desc, parts desc, evidence desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,7 @@ qualify
     partition by cluster, node, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, pool, model, gpu_count, cpu_milli, memory_mib, sharing, replicas, schedulable, ready) desc
+      end_at desc, pool desc, model desc, gpu_count desc, cpu_milli desc, memory_mib desc, sharing desc, replicas desc,
+      schedulable desc, ready desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,7 @@ qualify
     partition by cluster, quota_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, team, pool, guaranteed_parts, limit_parts, weight, kind, source, source_object) desc
+      end_at desc, team desc, pool desc, guaranteed_parts desc, limit_parts desc, weight desc, kind desc, source desc,
+      source_object desc
   ) = 1
   and (end_at is null or end_at > start_at)

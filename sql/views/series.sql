@@ -6,6 +6,7 @@ qualify
     partition by cluster, series_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, source, node, gpu_uuid, gi_id, vgpu, profile, model, device_index, kind, label_generation, target) desc
+      end_at desc, source desc, node desc, gpu_uuid desc, gi_id desc, vgpu desc, profile desc, model desc, device_index desc,
+      kind desc, label_generation desc, target desc
   ) = 1
   and (end_at is null or end_at > start_at)

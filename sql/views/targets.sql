@@ -6,6 +6,6 @@ qualify
     partition by cluster, target_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, source, target, node, interval_ms) desc
+      end_at desc, source desc, target desc, node desc, interval_ms desc
   ) = 1
   and (end_at is null or end_at > start_at)

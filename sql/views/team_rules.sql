@@ -6,6 +6,7 @@ qualify
     partition by rule_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, position, team, cluster_glob, namespace_glob, label_key, label_glob, user_pattern_id, unix_user_pattern_id) desc
+      end_at desc, position desc, team desc, cluster_glob desc, namespace_glob desc, label_key desc, label_glob desc,
+      user_pattern_id desc, unix_user_pattern_id desc
   ) = 1
   and (end_at is null or end_at > start_at)

@@ -6,6 +6,6 @@ qualify
     partition by team_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(team, end_at, department, cost_centre) desc
+      team desc, end_at desc, department desc, cost_centre desc
   ) = 1
   and (end_at is null or end_at > start_at)

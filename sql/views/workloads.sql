@@ -6,6 +6,7 @@ qualify
     partition by cluster, workload_id, start_at
     order by
       revision desc, recorded_at desc,
-      hash(end_at, api_group, kind, namespace, name, uid, owner_chain, person_id, experiment, tags, gang_minimum) desc
+      end_at desc, api_group desc, kind desc, namespace desc, name desc, uid desc, owner_chain desc, person_id desc,
+      experiment desc, tags desc, gang_minimum desc
   ) = 1
   and (end_at is null or end_at > start_at)

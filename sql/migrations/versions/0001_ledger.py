@@ -1,4 +1,4 @@
-"""The first revision: LEDGER's tables with their codec, partitions and sort order, and the views over them."""
+"""The first revision: every table with its codec, partitions and sort order."""
 
 from pathlib import Path
 
