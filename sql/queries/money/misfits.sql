@@ -12,6 +12,7 @@ judged as (
     or least(u.held_pms, u.unallocated_pms, u.unavailable_pms, u.unobserved_pms) < 0
     or u.faulted_pms not between 0 and u.held_pms as unbalanced
   from usage_hourly as u
+  inner join business_days as d on u.row_start_at >= d.start_at and u.row_start_at < d.end_at
   left join segments as s
     on
       u.cluster = s.cluster
@@ -19,7 +20,6 @@ judged as (
       and u.model is not distinct from s.model
       and u.row_start_at >= s.start_at
       and u.row_start_at < s.end_at
-  inner join business_days as d on u.row_start_at >= d.start_at and u.row_start_at < d.end_at
 )
 
 select

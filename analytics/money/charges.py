@@ -1,0 +1,177 @@
+"""Charges: usage turned into lines of cost, a business day each, that add up to the pools' cost exactly."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from analytics.business import Day, business_day, days_between
+from analytics.money.rates import FOREVER_MS, Prices, money_sql, read_prices
+from quartermaster.clock import HOUR_MS, to_datetime, to_iso
+from quartermaster.errors import LedgerError
+from quartermaster.parts import GPU_PARTS
+from sql.ledger import Cursor, Ledger
+
+NANO = 1_000_000_000
+NANO_GPU_HOUR_PMS = GPU_PARTS * HOUR_MS * 1000  # pms × price in 10⁻⁹ ÷ this = 10⁻⁶ of the currency
+
+_INSTANT = pl.Datetime("ms", "UTC")
+_DAY = pl.Schema({"business_day": pl.String(), "start_at": _INSTANT, "end_at": _INSTANT})
+_SEGMENT = pl.Schema(
+    {
+        "segment": pl.Int64(),
+        "cluster": pl.String(),
+        "pool": pl.String(),
+        "model": pl.String(),
+        "business_day": pl.String(),
+        "day_start_at": _INSTANT,
+        "day_end_at": _INSTANT,
+        "start_at": _INSTANT,
+        "end_at": _INSTANT,
+        "rate_id": pl.Int64(),
+        "price_nano": pl.Int64(),
+        "currency": pl.String(),
+        "share_unallocated": pl.String(),
+        "share_unavailable": pl.String(),
+        "share_unobserved": pl.String(),
+        "bill_faulted": pl.Boolean(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What charging did."""
+
+    days: tuple[str, ...]  # the business days that were looked at
+    changed_days: tuple[str, ...]  # of these, those whose lines were replaced; the others were right already
+    lines: int  # of all these days
+    unpriced_until_ms: int | None  # usage before it has no charges: no rate card had begun. None: all has
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """The span in which a day, cluster, pool and model have usage."""
+
+    business_day: str
+    cluster: str
+    pool: str | None
+    model: str | None
+    start_ms: int
+    end_ms: int
+
+
+def charge(ledger: Ledger, now_ms: int, time_zone: str, days: Sequence[str] | None = None) -> Charged:
+    """Charge the usage of the business days (all that have usage or charges, where none are named).
+
+    Lines that are there already, and right, stay untouched: repeated, it changes nothing. Usage before the
+    first rate card begins has no lines. Nothing is written when it raises: ConfigurationError where a card in
+    force has no price for a model that was there, LedgerError where a price changes within a row of usage.
+    """
+    with ledger.exclusive("charges"):
+        chosen = (
+            _all_days(ledger, time_zone) if days is None else [business_day(day, time_zone) for day in days]
+        )
+        prices = read_prices(ledger)
+        with contextlib.closing(ledger.cursor()) as cursor:
+            _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in chosen])
+            used = [_Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
+            _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in chosen}))
+            _refuse_misfits(cursor, prices)
+            cursor.execute(
+                f"create temp table new_lines as {money_sql('lines')}",
+                {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS},
+            )
+            lines: int = cursor.sql("select count(*) as lines from new_lines").pl().item()
+            changed: list[str] = (
+                cursor.sql(money_sql("changed_days")).pl().get_column("business_day").to_list()
+            )
+            if changed:
+                new = cursor.sql("select * from new_lines").pl().filter(pl.col("business_day").is_in(changed))
+                _replace(ledger, changed, new, now_ms)
+        return Charged(tuple(day.day for day in chosen), tuple(changed), lines, _unpriced_until(prices, used))
+
+
+def _all_days(ledger: Ledger, time_zone: str) -> list[Day]:
+    used = ledger.query(
+        "select epoch_ms(min(row_start_at)) a, epoch_ms(max(row_end_at)) b from usage_hourly"
+    ).row(0)
+    days = {} if used[0] is None else {day.day: day for day in days_between(used[0], used[1], time_zone)}
+    for (charged,) in ledger.query("select distinct business_day from charges").iter_rows():
+        days.setdefault(charged, business_day(charged, time_zone))
+    return [days[name] for name in sorted(days)]
+
+
+def _segments(prices: Prices, used: Sequence[_Used], days: dict[str, Day]) -> list[tuple[object, ...]]:
+    """What of each used day, pool and model one rate and one card price, as rows of the frame `segments`."""
+    rows: list[tuple[object, ...]] = []
+    for one in used:
+        day = days[one.business_day]
+        begin = FOREVER_MS if prices.start_ms is None else prices.start_ms
+        spans = prices.spans(
+            one.cluster,
+            one.pool or "",
+            one.model or "",
+            max(one.start_ms, begin),
+            min(one.end_ms, day.end_ms),
+        )
+        for span in spans:
+            # the day's first and last segment reach to its ends, whatever part of it has usage yet
+            start = max(day.start_ms, begin) if span is spans[0] else span.start_ms
+            end = day.end_ms if span is spans[-1] else span.end_ms
+            card, rate = span.card, span.rate
+            rows.append(
+                (
+                    *(len(rows), one.cluster, one.pool, one.model, one.business_day),
+                    *_datetimes(day.start_ms, day.end_ms, start, end),
+                    *(rate.rate_id, int(rate.price * NANO), card.currency),
+                    *(
+                        card.share_unallocated,
+                        card.share_unavailable,
+                        card.share_unobserved,
+                        card.bill_faulted,
+                    ),
+                )
+            )
+    return rows
+
+
+def _refuse_misfits(cursor: Cursor, prices: Prices) -> None:
+    begin = to_datetime(0 if prices.start_ms is None else prices.start_ms)
+    found = cursor.execute(money_sql("misfits"), {"begin_at": begin}).fetchone()
+    if found is None:
+        return
+    cluster, pool, model, row_start_ms, crossing = found
+    where = f"the usage of {model} in pool {pool} of cluster {cluster} at {to_iso(row_start_ms)}"
+    if crossing:
+        raise LedgerError(
+            f"{where} lies across a change of price or a business midnight", "run quartermaster rollup"
+        )
+    raise LedgerError(f"{where} does not add up to its capacity", "run quartermaster ledger check")
+
+
+def _replace(ledger: Ledger, days: Sequence[str], lines: pl.DataFrame, now_ms: int) -> None:
+    def work(cursor: Cursor) -> None:
+        cursor.execute(
+            "delete from charges where kind <> 'correction' and business_day in (select unnest(?))", [days]
+        )
+        if len(lines):
+            ledger.insert(cursor, "charges", lines, recorded_at=now_ms)
+
+    last = ledger.query("select max(snapshot_id) as last from ducklake_snapshots('lake')").item()
+    ledger.write(f"charges/{last}", work, message=f"charges of {len(days)} business days")
+
+
+def _unpriced_until(prices: Prices, used: Sequence[_Used]) -> int | None:
+    if prices.start_ms is None:
+        return max((one.end_ms for one in used), default=None)
+    return prices.start_ms if any(one.start_ms < prices.start_ms for one in used) else None
+
+
+def _datetimes(*instants_ms: int) -> "list[object]":
+    return [to_datetime(instant) for instant in instants_ms]
+
+
+def _lay(cursor: Cursor, name: str, schema: pl.Schema, rows: list[tuple[object, ...]]) -> None:
+    cursor.register(name, pl.DataFrame(rows, schema=schema, orient="row"))
