@@ -1,8 +1,8 @@
-"""Teams: which team an allocation is of, by ordered rules with patterns; the first that matches decides, and none is `unassigned`.
+"""Teams: which team an allocation is of. Rules in order, the first that matches decides; none: `unassigned`.
 
-A pattern knows two signs: `*` stands for any text, also none, and `?` for one byte of UTF-8 (one letter of ASCII). All
-else stands for itself, capital or small. DuckDB's GLOB reads such patterns in the same way, byte by byte, so the views
-find the same team as this module.
+A pattern knows two signs: `*` stands for any text, also none, and `?` for one byte of UTF-8 (a letter of
+ASCII). All else stands for itself, capital or small. DuckDB's GLOB reads such patterns in the same way, byte
+by byte, so SQL finds the same team as this module.
 """
 
 import re
@@ -17,7 +17,8 @@ UNASSIGNED = "unassigned"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, in force over [start_at, end_at) (epoch ms; None: for ever). Conditions that are None ask for nothing."""
+    """One rule, in force over [start_at, end_at) (epoch ms; None: for ever). Conditions that are None ask for
+    nothing."""
 
     team: str
     cluster: str = "*"
@@ -39,7 +40,8 @@ def team_of(
     labels: Mapping[str, str],
     user_patterns: Collection[int] = (),
 ) -> str:
-    """The team of an allocation at an instant; `user_patterns` are the ids that `user_pattern_ids` gave when it was recorded."""
+    """The team of an allocation at an instant; `user_patterns` are the ids that `user_pattern_ids` gave when
+    it was recorded."""
     for rule in rules:
         if (
             (rule.start_at is None or rule.start_at <= instant_ms)
@@ -60,7 +62,8 @@ def team_of(
 def user_pattern_ids(
     rules: Iterable[Rule], *, user: str | None = None, unix_user: str | None = None
 ) -> list[int]:
-    """The ids of the rules' patterns that a person's names match, sorted: all that the ledger keeps of the names."""
+    """The ids of the rules' patterns that a person's names match, sorted: all that the ledger keeps of the
+    names."""
     known = list(rules)
     found = {
         pattern_id("user", rule.user)
@@ -76,7 +79,8 @@ def user_pattern_ids(
 
 
 def pattern_id(kind: str, pattern: str) -> int:
-    """The id of a pattern over users (`kind` is `user` or `unix_user`), as it stands in `team_rules` and `allocations.user_patterns`."""
+    """The id of a pattern over users (`kind` is `user` or `unix_user`), as it stands in `team_rules` and
+    `allocations.user_patterns`."""
     return content_id(kind, pattern)
 
 

@@ -1,4 +1,5 @@
-"""What pydantic found, in the words of somebody who edits the file: the place, the key, what is expected, the nearest right name."""
+"""What pydantic found, in the words of somebody who edits the file: the place, the key, what is expected, the
+nearest right name."""
 
 from collections.abc import Iterator
 from typing import Any, cast, get_args
@@ -7,8 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from quartermaster.config.model import Configuration
-from quartermaster.config.problem import Key, Problem, nearest
-from quartermaster.config.source import Source
+from quartermaster.config.problem import Complaint, Key, nearest
 
 _EXPECTED = {
     "string_type": "text is expected; write it in quotes",
@@ -27,9 +27,9 @@ _SHAPES = {
 }
 
 
-def complaints(error: ValidationError, source: Source) -> tuple[Problem, ...]:
-    """Every error of a validation as a problem. No value is quoted that may be a secret."""
-    return tuple(_problem(detail, source) for detail in error.errors(include_url=False))
+def complaints(error: ValidationError) -> tuple[Complaint, ...]:
+    """Every error of a validation. No value is quoted that may be a secret."""
+    return tuple(_complaint(detail) for detail in error.errors(include_url=False))
 
 
 def keys_of(model: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
@@ -45,11 +45,11 @@ def every_key(model: type[BaseModel] = Configuration, above: str = "") -> Iterat
             yield from every_key(part, f"{above}.{key}".removeprefix("."))
 
 
-def _problem(detail: ErrorDetails, source: Source) -> Problem:
+def _complaint(detail: ErrorDetails) -> Complaint:
     key: Key = detail["loc"]
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return _unknown_key(key, source)
+        return _unknown_key(key)
     what, guess = detail["msg"], ""
     if kind in _EXPECTED:
         what = _EXPECTED[kind]
@@ -67,19 +67,22 @@ def _problem(detail: ErrorDetails, source: Source) -> Problem:
         what = _SHAPES[str(key[-1])]
     if detail["input"] is None and kind not in {"missing", "value_error"}:
         what = f"nothing stands behind the key; {what}"
-    return Problem(source.file, source.place(key, of_value=kind != "missing"), key, what, guess)
+    return Complaint(key, what, guess, follows=kind in {"missing", "too_short"})
 
 
-def _unknown_key(key: Key, source: Source) -> Problem:
+def _unknown_key(key: Key) -> Complaint:
     part = _part_at(key[:-1])
     name = str(key[-1])
     guess = nearest(name, keys_of(part)) if part is not None else ""
     what = "this key is not known"
-    if not guess:
-        elsewhere = sorted({above for known, above in every_key() if known == name})
-        if elsewhere:
-            what = f"this key does not stand here, but {' or '.join(f'under {above}' if above else 'at the top' for above in elsewhere)}"
-    return Problem(source.file, source.place(key), key, what, guess)
+    elsewhere = sorted({above for known, above in every_key() if known == name})
+    if not guess and elsewhere:
+        what = "this key does not stand here, but " + " or ".join(map(_under, elsewhere))
+    return Complaint(key, what, guess, at_key=True)
+
+
+def _under(above: str) -> str:
+    return f"under {above}" if above else "at the top"
 
 
 def _part_at(key: Key) -> type[BaseModel] | None:

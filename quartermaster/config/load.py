@@ -1,14 +1,15 @@
 """Loading a configuration: text in, a configuration or every problem at once out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from quartermaster.config.complaint import complaints
+from quartermaster.config.complaint import complaints as every_complaint
 from quartermaster.config.model import Configuration
-from quartermaster.config.problem import BrokenConfigurationError, Place, Problem
+from quartermaster.config.problem import BrokenConfigurationError, Complaint, Key, Place, Problem
+from quartermaster.config.remnant import Remnant
 from quartermaster.config.secret import Surroundings
 from quartermaster.config.sense import doubts, unresolved
 from quartermaster.config.source import Source, read_yaml
@@ -17,7 +18,8 @@ from quartermaster.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Loaded:
-    """What came of a file: its configuration (None where an error stands in the way), its problems, and where everything stands."""
+    """What came of a file: its configuration (None where an error stands in the way), its problems, and where
+    everything stands."""
 
     configuration: Configuration | None
     problems: tuple[Problem, ...]
@@ -33,14 +35,16 @@ class Loaded:
 def load_configuration(path: Path, environment: Mapping[str, str]) -> Configuration:
     """The configuration in a file.
 
-    A secret whose reference leads nowhere is an error only where it is used (`Secret.reveal`), so that a report needs no
-    exporter's token; `check_configuration` and the collector's keeper say it at once. Raises ConfigurationError.
+    A secret whose reference leads nowhere is an error only where it is used (`Secret.reveal`): a report
+    needs no exporter's token. `check_configuration` and the collector's keeper say it at once. Raises
+    ConfigurationError.
     """
     return check_configuration(path, environment, secrets=False).need()
 
 
 def check_configuration(path: Path, environment: Mapping[str, str], *, secrets: bool = True) -> Loaded:
-    """The configuration in a file and all that is wrong with it; with `secrets`, each reference must lead somewhere.
+    """The configuration in a file and all that is wrong with it; with `secrets`, each reference must lead
+    somewhere.
 
     Raises ConfigurationError only where the file itself cannot be read.
     """
@@ -62,25 +66,44 @@ def check_configuration(path: Path, environment: Mapping[str, str], *, secrets: 
 def parse_configuration(text: str, file: str, surroundings: Surroundings, *, secrets: bool = True) -> Loaded:
     """The same of a text; `file` is the name that problems carry. Never raises."""
     source = read_yaml(text, file)
-    if source.problems and source.value is None:
-        return Loaded(None, source.problems, source)
-    configuration, problems = _validate(source, surroundings)
-    problems = (*source.problems, *problems)
+    if source.value is None:
+        empty = Problem(file, Place(1, 1), (), "the file is empty; it needs clusters at least")
+        return Loaded(None, source.problems or (empty,), source)
+    configuration, remnant, complaints = _validate(source.value, surroundings)
+    problems = {*source.problems, *(source.problem(complaint, lambda key: key) for complaint in complaints)}
     if configuration is not None:
-        problems += doubts(configuration, source)
-        problems += unresolved(configuration, source) if secrets else ()
-    ordered = tuple(sorted(problems, key=lambda problem: problem.place))
+        doubtful = (*doubts(configuration), *(unresolved(configuration) if secrets else ()))
+        problems |= {source.problem(doubt, remnant.in_file) for doubt in doubtful}
+    ordered = tuple(sorted(problems, key=lambda problem: (problem.place, str(problem))))
     broken = any(problem.severity == "error" for problem in ordered)
     return Loaded(None if broken else configuration, ordered, source)
 
 
-def _validate(source: Source, surroundings: Surroundings) -> tuple[Configuration | None, tuple[Problem, ...]]:
-    if source.value is None:
-        return None, (Problem(source.file, Place(1, 1), (), "the file is empty; it needs clusters at least"),)
-    try:
-        return Configuration.model_validate(source.value, context=surroundings), ()
-    except ValidationError as error:
-        return None, complaints(error, source)
+def _validate(
+    value: object, surroundings: Surroundings
+) -> tuple[Configuration | None, Remnant, tuple[Complaint, ...]]:
+    """The configuration, if need be of what remains when all that is wrong is taken out; and what is wrong."""
+    remnant, found = Remnant(value), list[Complaint]()
+    while True:
+        try:
+            configuration = Configuration.model_validate(remnant.value, context=surroundings)
+        except ValidationError as error:
+            wrong = every_complaint(error)
+        else:
+            return configuration, remnant, tuple(found)
+        for complaint in wrong:
+            told = replace(complaint, key=remnant.in_file(complaint.key))
+            others = [*found, *(other for other in wrong if other is not complaint)]
+            if not (told.follows and any(_under(other.key, told.key) for other in others)):
+                found.append(told)
+        gone = {remnant.nearest_present(complaint.key) for complaint in wrong}
+        if () in gone:
+            return None, remnant, tuple(found)
+        remnant = remnant.without(gone)
+
+
+def _under(key: Key, above: Key) -> bool:
+    return key[: len(above)] == above
 
 
 def _read(path: Path) -> str:

@@ -1,7 +1,7 @@
 """The configuration's shape: strict, frozen values with units in their names and a reason for each default.
 
-Keys of the file are the aliases (`interval`), fields carry the unit (`interval_ms`). Each field's description is what
-docs/configuration.md and the JSON Schema say of it.
+Keys of the file are the aliases (`interval`), fields carry the unit (`interval_ms`). The description of a
+field is what docs/configuration.md and the JSON Schema say of it.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 
@@ -24,7 +25,7 @@ from quartermaster.config.secret import Secret, Surroundings
 
 Signal = Literal["gr_engine", "gpu_util", "sm", "tensor", "dram", "mem_copy", "power"]
 Sharing = Literal["own", "none", "even", "held", "guarantee"]
-UNASSIGNED = "unassigned"
+_CATALOGS = "it is sqlite, memory, or postgres: with a connection string"
 
 
 def _path(value: object, info: ValidationInfo) -> Path:
@@ -38,6 +39,8 @@ def _whole_secret(value: object, info: ValidationInfo) -> Secret:
 
 
 def _address(value: object, info: ValidationInfo) -> Secret:
+    if not isinstance(value, str) or not value:
+        raise ValueError(_CATALOGS)
     return secret.within(value, cast(Surroundings, info.context))
 
 
@@ -51,7 +54,7 @@ def _name(value: str) -> str:
     return units.plain_text(value)
 
 
-def _as_written(default: object, alias: str | None = None) -> Any:  # noqa: ANN401: pydantic puts the validated default in its place
+def _as_written(default: object, alias: str | None = None) -> Any:  # noqa: ANN401
     """A field whose default goes through the same validation as if it stood in the file."""
     return Field(default=default, alias=alias)
 
@@ -88,15 +91,17 @@ class LedgerPart(Part):
     """Where the ledger is."""
 
     path: AnyPath = _as_written("ledger")
-    """The ledger's folder, relative to this file. It holds the data and, with `sqlite`, the catalog and the write lock."""
+    """The ledger's folder, relative to this file. It holds the data and, with `sqlite`, the catalog and the
+    write lock."""
     catalog: Address = _as_written("sqlite")
-    """`sqlite` (one machine), `postgres:<connection string>` (a fleet) or `memory` (a test). A password stands in it by reference."""
+    """`sqlite` (one machine), `postgres:<connection string>` (a fleet) or `memory` (a test). A password
+    stands in it by reference."""
 
     @model_validator(mode="after")
     def _known_catalog(self) -> "LedgerPart":
         kind, _, address = str(self.catalog).partition(":")
         if kind not in {"sqlite", "memory", "postgres"} or bool(address) != (kind == "postgres"):
-            raise ValueError("catalog: it is sqlite, memory, or postgres: with a connection string")
+            raise ValueError(f"catalog: {_CATALOGS}")
         return self
 
 
@@ -167,11 +172,13 @@ class DcgmPart(Part):
     """The dcgm-exporters of a cluster."""
 
     interval_ms: DurationMs = _as_written("30s", alias="interval")
-    """How often each page is fetched. Half a minute sees what a bill needs; a sample speaks for at most 2.5 intervals."""
+    """How often each page is fetched. Half a minute sees what a bill needs; a sample speaks for at most 2.5
+    intervals."""
     targets: tuple[Target, ...] = ()
     """Pages to fetch: an address, or `url` with `node`."""
     file_sd: tuple[AnyPath, ...] = ()
-    """Prometheus's file_sd files, relative to this file, with `*` and `?`; they are read again when they change."""
+    """Prometheus's file_sd files, relative to this file, with `*` and `?`; they are read again when they
+    change."""
     dns_srv: tuple[Name, ...] = ()
     """DNS SRV names whose answers are targets."""
     timeout_ms: DurationMs = _as_written("5s", alias="timeout")
@@ -198,15 +205,18 @@ class ClusterPart(Part):
     """A Kubernetes cluster, or a set of bare hosts."""
 
     name: ClusterName
-    """The cluster's name in the ledger: letters, digits, dots, dashes, underscores; it becomes a folder's name. Renaming it makes a new cluster."""
+    """The cluster's name in the ledger: letters, digits, dots, dashes, underscores; it becomes a folder's
+    name. Renaming it makes a new cluster."""
     holders: Literal["kubernetes", "kube-state-metrics", "slurm", "nvml", "labels"] = "labels"
-    """Who is believed about who holds a GPU. `labels`, the exporter's own pod labels, needs no access to anything else, and sees no finer than the interval."""
+    """Who is believed about who holds a GPU. `labels`, the exporter's own pod labels, needs no access to
+    anything else, and sees no finer than the interval."""
     dcgm: DcgmPart = _as_written({})
     """Telemetry from dcgm-exporter."""
 
 
 class PoolPart(Part):
-    """The nodes of one GPU model and purpose. A node is in the first pool that matches; in none, in the pool named after its model."""
+    """The nodes of one GPU model and purpose. A node is in the first pool that matches; in none, in the pool
+    named after its model."""
 
     name: Name
     """The pool's name."""
@@ -248,11 +258,13 @@ class TeamRulePart(Part):
     label: LabelPart | None = None
     """A pod label."""
     user: Glob | None = None
-    """A pattern for the user's name; matched when the allocation is recorded, because the name itself is not kept."""
+    """A pattern for the user's name; matched when the allocation is recorded, because the name itself is not
+    kept."""
     unix_user: Glob | None = None
     """A pattern for the Unix user's name; likewise."""
     start_at: InstantMs | None = Field(default=None, alias="from")
-    """From when the rule holds; without it, from when it is first declared (a first declaration holds for all the past)."""
+    """From when the rule holds; without it, from when it is first declared (a first declaration holds for all
+    the past)."""
     end_at: InstantMs | None = Field(default=None, alias="to")
     """Until when it holds; without it, until it leaves this file."""
 
@@ -273,7 +285,8 @@ class GuaranteePart(Part):
     cluster: Glob = "*"
     """A pattern for the clusters in which the promise is made, in each of them in full."""
     start_at: InstantMs | None = Field(default=None, alias="from")
-    """From when the promise holds; without it, from when it is first declared (a first declaration holds for all the past)."""
+    """From when the promise holds; without it, from when it is first declared (a first declaration holds for
+    all the past)."""
     end_at: InstantMs | None = Field(default=None, alias="to")
     """Until when it holds; without it, until it leaves this file."""
 
@@ -313,7 +326,8 @@ class RateCardPart(Part):
     prices: tuple[PricePart, ...] = Field(min_length=1)
     """The prices, in order."""
     unallocated: Sharing = "own"
-    """How the cost of capacity that nobody held is shared: a line of its own (`own`), nobody's (`none`), evenly, by held time, by guarantee."""
+    """How the cost of capacity that nobody held is shared: a line of its own (`own`), nobody's (`none`),
+    evenly, by held time, by guarantee."""
     unavailable: Sharing = "own"
     """The same for capacity that was cordoned, not ready or sick."""
     unobserved: Sharing = "own"
@@ -328,34 +342,28 @@ class ThresholdPart(Part):
     signal: Signal
     """The signal: a share of one for all but `power`, which is in watts."""
     floor: int = Field(json_schema_extra={"type": "number"})
-    """The floor, above zero: signals have noise. In the ledger permille, for power deciwatts. For `power`, the floor with a CUDA context on the GPU."""
+    """The floor, above zero: signals have noise. In the ledger permille, for power deciwatts. For `power`,
+    the floor with a CUDA context on the GPU."""
     kind: Glob = "*"
     """A pattern for the workload's kind, such as Notebook."""
     model: Glob = "*"
     """A pattern for the GPU model."""
 
-    @model_validator(mode="before")
+    @field_validator("floor", mode="before")
     @classmethod
-    def _in_the_signals_unit(cls, values: object) -> object:
-        if not isinstance(values, Mapping) or "floor" not in values:
-            return cast(object, values)
-        given = dict(cast(Mapping[str, object], values))
-        try:
-            given["floor"] = (units.power_dw if given.get("signal") == "power" else units.ratio_permille)(
-                given["floor"]
-            )
-        except ValueError as error:
-            raise ValueError(f"floor: {error}") from error
-        return given
+    def _in_the_signals_unit(cls, value: object, info: ValidationInfo) -> int:
+        return units.power_dw(value) if info.data.get("signal") == "power" else units.ratio_permille(value)
 
 
 class PrivacyPart(Part):
     """People are not what is measured."""
 
     pseudonyms: bool = True
-    """Whether the names of people stay out of the ledger; off, the table `people` has them, and `person erase` takes them out."""
+    """Whether the names of people stay out of the ledger; off, the table `people` has them, and `person
+    erase` takes them out."""
     key: WholeSecret | None = None
-    """The key of the pseudonyms, by reference; without it, a file `pseudonym.key` made in the ledger's folder, readable by its owner alone."""
+    """The key of the pseudonyms, by reference; without it, a file `pseudonym.key` made in the ledger's
+    folder, readable by its owner alone."""
 
 
 class SpoolPart(Part):

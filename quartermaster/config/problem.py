@@ -1,9 +1,12 @@
-"""A problem of a configuration: where it stands, which key it is about, what is wrong, and the nearest right name."""
+"""A problem of a configuration: where it stands, which key it is about, what is wrong, and the nearest right
+name."""
 
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from typing_extensions import override
 
 from quartermaster.errors import ConfigurationError
 
@@ -18,6 +21,19 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Complaint:
+    """What is wrong with a key, before its place is known; `other` is a second key that it has to do with."""
+
+    key: Key
+    what: str
+    nearest: str = ""
+    severity: Literal["error", "warning"] = "error"
+    other: Key | None = None
+    at_key: bool = False  # the key itself is wrong, not its value
+    follows: bool = False  # it may be but the consequence of another complaint about the same part
+
+
+@dataclass(frozen=True)
 class Problem:
     """One thing that is wrong (an error) or looks wrong (a warning)."""
 
@@ -28,6 +44,7 @@ class Problem:
     nearest: str = ""
     severity: Literal["error", "warning"] = "error"
 
+    @override
     def __str__(self) -> str:
         subject = f"{dotted(self.key)}: " if self.key else ""
         guess = f" (did you mean {self.nearest}?)" if self.nearest else ""

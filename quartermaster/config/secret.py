@@ -1,10 +1,13 @@
-"""Secrets: only by reference (`${env:NAME}`, `${file:path}`), masked wherever they are shown, read once when the file is loaded."""
+"""Secrets: only by reference (`${env:NAME}`, `${file:path}`), masked wherever they are shown, read once when
+the file is loaded."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
+
+from typing_extensions import override
 
 from quartermaster.errors import ConfigurationError
 
@@ -15,7 +18,8 @@ _LITERAL_PASSWORD = re.compile(r"\bpassword\s*=\s*(?!\$\{)\S|//[^/@\s:]*:(?!\$\{
 
 @dataclass(frozen=True)
 class Secret:
-    """Text with references in it. `str` and `repr` show the references; `reveal()` gives the text, or says what is missing."""
+    """Text with references in it. `str` and `repr` show the references; `reveal()` gives the text, or says
+    what is missing."""
 
     reference: str
     value: str | None = field(repr=False)
@@ -27,13 +31,15 @@ class Secret:
             raise ConfigurationError(self.missing, "set it, or correct the reference in the configuration")
         return self.value
 
+    @override
     def __str__(self) -> str:
         return self.reference
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a reference or a relative path may reach: the environment, the configuration's folder, and a way to read a file."""
+    """What a reference or a relative path may reach: the environment, the configuration's folder, and a way
+    to read a file."""
 
     environment: Mapping[str, str]
     folder: Path
@@ -56,13 +62,11 @@ def whole(text: object, surroundings: Surroundings) -> Secret:
     return _resolve(text, surroundings, lambda value: value)
 
 
-def within(text: object, surroundings: Surroundings) -> Secret:
-    """An address in which references may stand for its secret parts: `postgres:host=db password=${env:PGPASSWORD}`.
+def within(text: str, surroundings: Surroundings) -> Secret:
+    """An address whose secret parts are references: `postgres:host=db password=${env:PGPASSWORD}`.
 
     Raises ValueError for a password that is written out, and for a reference that is none.
     """
-    if not isinstance(text, str):
-        raise ValueError("an address is text")  # noqa: TRY004: pydantic collects ValueError
     if _LITERAL_PASSWORD.search(text):
         raise ValueError(
             "a password does not stand in the configuration; refer to it by ${env:NAME} or ${file:path}"

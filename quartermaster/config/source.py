@@ -1,9 +1,9 @@
 """The configuration's text as plain values, with the line and column of each: YAML 1.2, read safely.
 
-A value is None, bool, int, Decimal, str, a tuple or a dict; an unquoted instant stays text, and no float ever appears.
+A value is None, bool, int, Decimal, str, a tuple or a dict; an unquoted instant stays text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from quartermaster.config.problem import Key, Place, Problem
+from quartermaster.config.problem import Complaint, Key, Place, Problem
 
 _VALUES_AT_MOST = 200_000
 _DEEP_AT_MOST = 30
@@ -36,15 +36,25 @@ class Source:
                 return places[key]
         return self.place(key[:-1]) if key else Place(1, 1)
 
+    def problem(self, complaint: Complaint, in_file: Callable[[Key], Key]) -> Problem:
+        """The complaint with its place; `in_file` gives the file's key for a key of what was validated."""
+        key, what = in_file(complaint.key), complaint.what
+        if complaint.other is not None:
+            what += f" (line {self.place(in_file(complaint.other)).line})"
+        place = self.place(key, of_value=not complaint.at_key)
+        return Problem(self.file, place, key, what, complaint.nearest, complaint.severity)
+
 
 def read_yaml(text: str, file: str) -> Source:
-    """The source of a file's text. Never raises: what is wrong (syntax, duplicate keys, tags) is in `problems`."""
+    """The source of a file's text. Never raises: what is wrong (syntax, duplicate keys, tags) is in
+    `problems`."""
     try:
         documents = _compose(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        marked = cast(Any, error)
+        mark = marked.problem_mark or marked.context_mark
         place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
-        what = " ".join(str(part) for part in (error.context, error.problem) if part)
+        what = " ".join(str(part) for part in (marked.context, marked.problem) if part)
         return Source(file, None, problems=(Problem(file, place, (), f"this is no YAML: {what}"),))
     except (YAMLError, RecursionError, ValueError) as error:
         what = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
@@ -72,6 +82,13 @@ def _start(node: Node) -> Place:
     return Place(int(mark.line) + 1, int(mark.column) + 1)
 
 
+def _text_and_tag(node: Node) -> tuple[str, str]:
+    if not isinstance(node, ScalarNode):
+        return "", ""
+    scalar = cast(Any, node)
+    return str(scalar.value), str(scalar.tag).removeprefix(_TAG)
+
+
 class _Reader:
     """Walks the tree of nodes once, noting places and problems."""
 
@@ -86,8 +103,9 @@ class _Reader:
         self.values[key] = _start(node)
         self._left -= 1
         if self._left < 0 or len(key) > _DEEP_AT_MOST:
-            if self._left >= 0 or self._left == -1:
+            if self._left >= -1:
                 self._complain(node, key, "aliases or nesting make this larger than any configuration")
+            self._left = min(self._left, -1)
             return None
         if isinstance(node, MappingNode):
             return self._mapping(node, key)
@@ -95,44 +113,36 @@ class _Reader:
             return tuple(
                 self.value(item, (*key, index)) for index, item in enumerate(cast(list[Node], node.value))
             )
-        return self._scalar(cast(ScalarNode, node), key)
+        return self._scalar(node, key)
 
     def _mapping(self, node: MappingNode, key: Key) -> dict[str, object]:
         found: dict[str, object] = {}
         for name_node, value_node in cast(list[tuple[Node, Node]], node.value):
-            name = str(name_node.value) if isinstance(name_node, ScalarNode) else ""
-            if not name or str(name_node.tag) == f"{_TAG}null":
+            name, tag = _text_and_tag(name_node)
+            if not name or tag == "null":
                 self._complain(name_node, key, "a key is one word")
-            elif str(name_node.tag) == f"{_TAG}merge":
+            elif tag == "merge":
                 self._complain(name_node, (*key, name), "merging (<<) is not known here; write the keys out")
             elif name in found:
-                self._complain(
-                    name_node,
-                    (*key, name),
-                    f"this key stands here twice (first in line {self.keys[*key, name].line})",
-                )
+                line = self.keys[*key, name].line
+                self._complain(name_node, (*key, name), f"this key stands here twice (first in line {line})")
             else:
                 self.keys[*key, name] = _start(name_node)
                 found[name] = self.value(value_node, (*key, name))
         return found
 
-    def _scalar(self, node: ScalarNode, key: Key) -> object:
-        text, kind = str(node.value), str(node.tag).removeprefix(_TAG)
-        if kind in {"str", "timestamp"}:
+    def _scalar(self, node: Node, key: Key) -> object:
+        text, tag = _text_and_tag(node)
+        if tag in {"str", "timestamp"}:
             return text
-        if kind == "null":
-            return None
-        if kind == "bool":
+        if tag == "bool":
             return text.lower() == "true"
-        if kind == "int":
+        if tag == "int":
             return _integer(text)
-        if kind == "float":
-            number = text.replace("_", "").lower()
-            if "inf" in number or "nan" in number:
-                self._complain(node, key, f"{text} is no number that can be counted with")
-                return None
-            return Decimal(number)
-        self._complain(node, key, f"the tag {node.tag} is not known here")
+        if tag == "float" and text.lower().strip("+-") not in {".inf", ".nan"}:
+            return Decimal(text.replace("_", ""))
+        if tag != "null":
+            self._complain(node, key, f"{text!r} with the tag {tag} is not known here")
         return None
 
     def _complain(self, node: Node, key: Key, what: str) -> None:

@@ -1,6 +1,6 @@
-"""People's units turned into the house's: durations, instants, GPUs, prices and floors, each exact or refused.
+"""People's units turned into the house's: durations, instants, GPUs, prices, floors; each exact or refused.
 
-Every function takes what the file holds (text, int, Decimal) and raises ValueError that says what was expected.
+Every function takes what the file holds (text, int, Decimal); its ValueError says what was expected.
 """
 
 import re
@@ -28,14 +28,14 @@ def duration_ms(value: object) -> int:
 
 
 def instant_ms(value: object) -> int:
-    """Epoch milliseconds of an ISO 8601 instant with its offset (`2026-11-01T00:00:00Z`); a date alone is its midnight in UTC."""
-    if not isinstance(value, str):
-        raise ValueError("an instant looks like 2026-11-01T00:00:00Z")  # noqa: TRY004: pydantic collects ValueError
+    """Epoch milliseconds of an ISO 8601 instant with its offset (`2026-11-01T00:00:00Z`); a date alone is its
+    midnight in UTC."""
+    text = _text(value, "an instant looks like 2026-11-01T00:00:00Z")
     try:
-        moment = datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError("an instant looks like 2026-11-01T00:00:00Z") from error
-    if moment.tzinfo is None and len(value) > len("2026-11-01"):
+    if moment.tzinfo is None and len(text) > len("2026-11-01"):
         raise ValueError(
             "an instant needs its offset from UTC: 2026-11-01T00:00:00Z or 2026-11-01T00:00:00+01:00"
         )
@@ -50,7 +50,8 @@ def instant_ms(value: object) -> int:
 
 
 def gpu_parts(value: object) -> int:
-    """Parts of a number of GPUs: 16, 0.5, `"2.25"`; exact (a third of a GPU has no decimal and is refused) and not negative."""
+    """Parts of a number of GPUs: 16, 0.5, `"2.25"`; exact (a third of a GPU has no decimal and is refused)
+    and not negative."""
     gpus = _decimal(value, "a number of GPUs is 16 or 0.5")
     if gpus < 0:
         raise ValueError("a number of GPUs is not negative")
@@ -59,7 +60,7 @@ def gpu_parts(value: object) -> int:
     parts = gpus * GPU_PARTS
     if parts != parts.to_integral_value():
         raise ValueError(
-            f"{gpus} GPUs are no whole number of parts (1 GPU is {GPU_PARTS} parts: tenths, 64ths and thousandths are whole)"
+            f"{gpus} GPUs are no whole number of parts ({GPU_PARTS} a GPU: tenths, 64ths, thousandths fit)"
         )
     return int(parts)
 
@@ -75,7 +76,8 @@ def price(value: object) -> Decimal:
 
 
 def ratio_permille(value: object) -> int:
-    """Permille of a share of one, as a floor of activity: 0.02 is 20; above zero, at most 1, whole permille."""
+    """Permille of a share of one, as a floor of activity: 0.02 is 20; above zero, at most 1, whole
+    permille."""
     share = _decimal(value, "a floor of activity is a share of one, such as 0.02")
     permille = share * 1000
     if not 0 < share <= 1 or permille != permille.to_integral_value():
@@ -93,19 +95,21 @@ def power_dw(value: object) -> int:
 
 
 def glob(value: object) -> str:
-    """A pattern: `*` stands for any text and `?` for one byte of it; everything else for itself, case and all.
+    """A pattern: `*` stands for any text and `?` for one byte of it; all else for itself, case and all.
 
     Brackets and backslashes are refused: they mean something else in each tool that knows globs.
     """
-    if not isinstance(value, str) or not value:
-        raise ValueError('a pattern is text, such as "vision-*" (write numbers in quotes)')
-    if any(character in value for character in "[]\\"):
+    text = _text(value, 'a pattern is text, such as "vision-*" (write numbers in quotes)')
+    if not text:
+        raise ValueError("a pattern is not empty; * stands for any text")
+    if any(character in text for character in "[]\\"):
         raise ValueError("a pattern knows * and ? alone; no brackets, no backslash (? stands for either)")
-    return plain_text(value)
+    return plain_text(text)
 
 
 def plain_text(value: str) -> str:
-    """Text as it is. Control characters and references are refused: a reference stands for a secret, and only secrets are read from one."""
+    """Text as it is. Control characters and references are refused: a reference stands for a secret, and only
+    secrets are read from one."""
     if any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in value):
         raise ValueError("there is a control character in the text")
     if "${" in value:
@@ -115,10 +119,9 @@ def plain_text(value: str) -> str:
 
 def time_zone(value: object) -> str:
     """The name of a time zone of the IANA database."""
-    if not isinstance(value, str):
-        raise ValueError("a time zone has a name such as Europe/Berlin")  # noqa: TRY004: pydantic collects ValueError
+    text = _text(value, "a time zone has a name such as Europe/Berlin")
     try:
-        return ZoneInfo(value).key
+        return ZoneInfo(text).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(f"{value!r} is no time zone; one looks like Europe/Berlin or UTC") from error
 
@@ -131,12 +134,21 @@ def currency(value: object) -> str:
 
 
 def _decimal(value: object, expected: str) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise ValueError(expected)
+    given = (
+        str(value)
+        if isinstance(value, int | Decimal) and not isinstance(value, bool)
+        else _text(value, expected)
+    )
     try:
-        number = Decimal(value)
+        number = Decimal(given)
     except InvalidOperation as error:
         raise ValueError(expected) from error
-    if not number.is_finite() or "_" in str(value):
+    if not number.is_finite() or "_" in given:
         raise ValueError(expected)
     return number
+
+
+def _text(value: object, expected: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(expected)
