@@ -107,8 +107,8 @@ class _Pass:
 
     def owner(self, ask: Ask) -> None:
         """Bind, or have borrowers give way, or wait."""
-        places = place(ask, self._free)
-        if places is not None and place(ask, self._coming) is not None:
+        places = place(ask, {key: min(slots, self._coming[key]) for key, slots in self._free.items()})
+        if places is not None:
             self._bind(ask, places)
             return
         coming = place(ask, self._coming)
