@@ -18,6 +18,7 @@ Width = int | Literal["container"]
 MOST_ROWS = 5_000
 _ASSUMED_WIDTH_PX = 900
 _SPLIT_HEIGHT_PX = 44
+_HEADROOM_PX = 16  # what stands above the highest bar
 _WORDS_PX = 58  # what "12.3 %" takes
 
 
@@ -57,9 +58,10 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
     order = [state.name for state in STATES]
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
     base = alt.Chart(_rows(segments), width=width, height=_SPLIT_HEIGHT_PX)
-    bars = base.mark_bar(stroke=colours["background"], strokeWidth=1.5).encode(
+    bars = base.mark_bar(strokeWidth=1.5).encode(
         x=x,
         x2="to:Q",
+        stroke=alt.Stroke("state:N", scale=_edges(order, colours), legend=None),
         y=alt.value(0),
         y2=alt.value(_SPLIT_HEIGHT_PX),
         color=alt.Color("state:N", scale=_scale(order, [colours[name] for name in order]), legend=None),
@@ -98,7 +100,7 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
 
 
 def cost_by_day(
-    costs: Sequence[DayBar], unit: str, tone: Tone, width: Width = "container", height: int = 240
+    costs: Sequence[DayBar], unit: str, tone: Tone, width: Width = "container", height: int = 205
 ) -> "alt.LayerChart":
     """A stacked bar a day, one series above the other in order; the day's total stands above its bar."""
     import altair as alt
@@ -114,9 +116,10 @@ def cost_by_day(
     )
     y = alt.Y("sum(amount):Q", axis=_axis(tickCount=4, format="~s", title=unit, grid=True), stack="zero")
     base = alt.Chart(_rows([vars(cost) for cost in costs]), width=width, height=height)
-    bars = base.mark_bar(stroke=colours["background"], strokeWidth=0.8).encode(
+    bars = base.mark_bar(strokeWidth=0.8).encode(
         x=x,
         y=y,
+        stroke=alt.Stroke("token:N", scale=_edges(tokens, colours), legend=None),
         color=alt.Color("token:N", scale=_scale(tokens, [colours[token] for token in tokens]), legend=None),
         order=alt.Order("order:Q"),
         tooltip=[
@@ -128,7 +131,7 @@ def cost_by_day(
     totals = base.mark_text(dy=-7, fontSize=11, fontWeight=600, color=colours["text"]).encode(
         x=x, y=alt.Y("sum(amount):Q"), text=alt.Text("sum(amount):Q", format=".3~s")
     )
-    return _layered([bars, totals], colours)
+    return _layered([bars, totals], colours, _HEADROOM_PX)
 
 
 def team_bars(
@@ -171,7 +174,7 @@ def team_bars(
     promised = {team.team: team.guaranteed_gpus for team in teams if team.guaranteed_gpus}
     marks = (
         alt.Chart(_rows([{"team": name, "guaranteed": gpus} for name, gpus in promised.items()]))
-        .mark_tick(thickness=3, size=24, color=colours["text"])
+        .mark_tick(thickness=3, size=24, opacity=1, color=colours["text"])
         .encode(
             y=y,
             x="guaranteed:Q",
@@ -262,6 +265,11 @@ def _scale(domain: list[str], colours: list[str]) -> "alt.Scale":
     return alt.Scale(domain=domain, range=colours)
 
 
+def _edges(tokens: list[str], colours: Mapping[str, str]) -> "alt.Scale":
+    """Each piece is set off by the ground's colour; one that is nearly as light has a line around it."""
+    return _scale(tokens, [colours["outline" if name == "unobserved" else "background"] for name in tokens])
+
+
 def _axis(
     *,
     title: str | None = None,
@@ -274,7 +282,9 @@ def _axis(
     return alt.Axis(title=title, grid=grid, domain=domain, **options)
 
 
-def _layered(layers: "Sequence[alt.Chart]", colours: Mapping[str, str]) -> "alt.LayerChart":
+def _layered(
+    layers: "Sequence[alt.Chart]", colours: Mapping[str, str], headroom_px: int = 0
+) -> "alt.LayerChart":
     """The layers as one chart in the house's dress; each layer colours by its own scale."""
     import altair as alt
 
@@ -288,9 +298,11 @@ def _layered(layers: "Sequence[alt.Chart]", colours: Mapping[str, str]) -> "alt.
     dress = {
         "font": FONT,
         "background": "transparent",
-        "padding": 2,
+        "padding": {"left": 0, "right": 0, "bottom": 0, "top": headroom_px},
         "view": {"stroke": None},
         "axis": {name: colours[token] for name, token in axis.items()}
         | {"titleFontWeight": 400, "titleFontSize": 11, "labelFontSize": 11},
     }
-    return alt.LayerChart(layer=layers, config=dress, resolve={"scale": {"color": "independent"}})
+    return alt.LayerChart(
+        layer=layers, config=dress, resolve={"scale": {"color": "independent", "stroke": "independent"}}
+    )

@@ -28,11 +28,12 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """One entry of a chart's legend: its colour's token, its name and its amount."""
+    """One entry of a chart's legend: its colour's token, its name, its amount, and how it is hatched."""
 
     token: str
     name: str
     amount: str
+    hatch: str = ""
 
 
 def headline(report: WeeklyReport) -> str:
@@ -44,12 +45,12 @@ def headline(report: WeeklyReport) -> str:
         had = f"{whose} {'held' if report.team else 'had'} {hours(split.capacity)} GPU-hours"
         return f"{had}; {hours(idle)} of them ({idle_share}) stood idle while held."
     total = report.billed if report.team else report.pool_cost
-    told = f"{whose} cost {report.money(total, 0)}; "
-    told += f"{report.money(idle.cost, 0)} of it ({idle_share}) stood idle while held"
+    told = f"{whose} cost {money(report, total, 0)}; "
+    told += f"{money(report, idle.cost, 0)} of it ({idle_share}) stood idle while held"
     free = split.unallocated
     if report.team or not free.pms:
         return f"{told}."
-    unheld = f"{report.money(free.cost, 0)} ({share(free.pms, split.capacity.pms)})"
+    unheld = f"{money(report, free.cost, 0)} ({share(free.pms, split.capacity.pms)})"
     return f"{told}, and {unheld} was held by nobody."
 
 
@@ -65,7 +66,7 @@ def next_step(report: WeeklyReport) -> str:
     named = min(3, len(report.idlest))
     wasted = sum((row.wasted for row in report.idlest[:named]), Amount())
     part = "1 workload stands" if named == 1 else f"{named} workloads stand"
-    amount = report.money(wasted.cost, 0) if report.priced else f"{hours(wasted)} GPU-hours"
+    amount = money(report, wasted.cost, 0) if report.priced else f"{hours(wasted)} GPU-hours"
     first = f"{title(worst)} of team {worst.workload.team}"
     return f"{part} for {amount} of waste. Begin with {first}: {worst.advice}"
 
@@ -78,9 +79,11 @@ def cards(report: WeeklyReport) -> tuple[Card, ...]:
     idle_share = share(split.idle.pms, split.capacity.pms)
     if report.priced:
         total = report.billed if report.team else report.pool_cost
-        first = Card("Billed" if report.team else "Cost of capacity", report.money(total, 0), _change(report))
+        first = Card(
+            "Billed" if report.team else "Cost of capacity", money(report, total, 0), _change(report)
+        )
         second = Card(
-            "Idle while held", report.money(split.idle.cost, 0), f"{idle_share} {of_all}", alarming=True
+            "Idle while held", money(report, split.idle.cost, 0), f"{idle_share} {of_all}", alarming=True
         )
     else:
         first = Card("Capacity", f"{hours(split.capacity)} GPU-h", "no rate card was in force: no prices")
@@ -127,6 +130,16 @@ def day_legend(report: WeeklyReport) -> tuple[LegendRow, ...]:
     names = {entry.token: entry.name for entry in named.values()}
     return tuple(
         LegendRow(token, names[token], _amount(report, sums[token])) for token in _ORDER if sums.get(token)
+    )
+
+
+def day_totals(report: WeeklyReport) -> tuple[str, ...]:
+    """Each day with its total, in words: `Mon 23 Nov 7,412 EUR`."""
+    totals = dict.fromkeys(report.days, _NOTHING)
+    for row in report.by_day:
+        totals[row.day] += _size(report, row)
+    return tuple(
+        f"{date.fromisoformat(day):%a %-d %b} {_amount(report, total)}" for day, total in totals.items()
     )
 
 
@@ -184,6 +197,11 @@ def span_words(report: WeeklyReport) -> str:
     return f"{beginning} – {last.day} {last:%B %Y}"
 
 
+def money(report: WeeklyReport, amount: Decimal | None, places: int = 2) -> str:
+    """The report's words for an amount, in one piece: no line breaks between the figure and its currency."""
+    return report.money(amount, places).replace(" ", "\u00a0")
+
+
 def hours(amount: Amount) -> str:
     """GPU-hours for the eye: `21,504`, below ten with one decimal."""
     return f"{amount.gpu_hours:,.{0 if amount.gpu_hours >= 10 or not amount.pms else 1}f}"
@@ -191,19 +209,24 @@ def hours(amount: Amount) -> str:
 
 def share(part: int, whole: int) -> str:
     """`18.9 %`; `–` of nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else "–"
+    return f"{100 * part / whole:.1f}\u00a0%" if whole else "–"
 
 
 def percent(ratio: float | None) -> str:
     """A ratio in [0, 1] as `97.2 %`; `–` where it is not known. Never rounds up to 100 %."""
     if ratio is None:
         return "–"
-    return f"{min(100 * ratio, 99.9) if ratio < 1 else 100:.1f} %".replace("100.0 %", "100 %")
+    return f"{min(100 * ratio, 99.9) if ratio < 1 else 100:.1f}\u00a0%".replace("100.0", "100")
 
 
 def idle_share(row: TeamRow) -> str:
     """Which part of what the team held stood idle."""
     return share(row.split.idle.pms, row.split.held.pms)
+
+
+def idle_percent(row: TeamRow) -> str:
+    """The same as a number for a bar's width."""
+    return f"{100 * row.split.idle.pms / row.split.held.pms:.1f}" if row.split.held.pms else "0"
 
 
 def _change(report: WeeklyReport) -> str:
@@ -238,7 +261,7 @@ def _size(report: WeeklyReport, row: DayCost) -> Decimal:
 
 
 def _amount(report: WeeklyReport, size: Decimal) -> str:
-    return report.money(size, 0) if report.priced else f"{size:,.0f} GPU-hours"
+    return money(report, size, 0) if report.priced else f"{size:,.0f} GPU-hours"
 
 
 def _gpus(pms: int, span_ms: int) -> float:

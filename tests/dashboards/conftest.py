@@ -1,0 +1,259 @@
+"""What the tests of reports' looks and of pages share: a week's report made by hand, and hostile names."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from analytics.reports.figures import (
+    GPU_HOUR_PMS,
+    Amount,
+    DayCost,
+    IdleRow,
+    OwnLine,
+    PoolRow,
+    Split,
+    TeamRow,
+    WeeklyReport,
+    WorkloadRow,
+)
+from quartermaster.clock import DAY_MS, HOUR_MS, from_iso
+
+HOSTILE = "<script>alert(1)</script>[bold]x[/bold]=cmd()|{{7*7}}`"
+_PRICE = Decimal("3.10")
+_DAYS = tuple(f"2026-11-{day}" for day in range(23, 30))
+_TEAMS = {  # team: department, GPUs of 128, computing and idle in percent, guaranteed GPUs
+    "vision": ("research", 34, 71, 24, 24),
+    "language": ("research", 28, 88, 9, 32),
+    "speech": ("product", 14, 62, 33, 16),
+    "robotics": ("labs", 9, 55, 20, 8),
+    "forecasting": ("product", 5, 80, 18, 0),
+    "search": ("product", 4, 90, 7, 8),
+    "unassigned": ("", 2, 31, 44, 0),
+}
+# team, kind, namespace, name, why, hours, devices, advice
+_IDLE = (
+    (
+        "vision",
+        "Notebook",
+        "vision-lab",
+        "jupyter-experiments",
+        "idle",
+        168,
+        2,
+        "stop it: nothing ran for 6 days",
+    ),
+    (
+        "speech",
+        "Job",
+        "speech-train",
+        "conformer-xl-1124",
+        "stalled",
+        120,
+        8,
+        "look at its log: busy by counter, at 70 W",
+    ),
+    (
+        "vision",
+        "PyTorchJob",
+        "vision-train",
+        "detector-sweep-17",
+        "over-requested",
+        96,
+        4,
+        "ask for 4 GPUs, not 8",
+    ),
+    ("robotics", "Deployment", "robotics", "sim-server", "idle", 150, 1, "scale it down at night"),
+    (
+        "unassigned",
+        "Pod",
+        "default",
+        "cuda-test",
+        "idle",
+        110,
+        1,
+        "find its owner; add a team rule for default",
+    ),
+    ("language", "StatefulSet", "nlp", "embedding-cache", "not started", 20, 4, "mend its image's name"),
+)
+
+
+@pytest.fixture(scope="session")
+def a_week() -> WeeklyReport:
+    """A plausible week of 128 GPUs at 3.10 EUR."""
+    return _week()
+
+
+@pytest.fixture(scope="session")
+def a_hostile_week() -> WeeklyReport:
+    """The same, with names that are code in HTML, Markdown, a terminal, a spreadsheet and a template."""
+    return _week(lambda name: f"{name}{HOSTILE}")
+
+
+@pytest.fixture(scope="session")
+def an_empty_week() -> WeeklyReport:
+    """A week in which there were GPUs, unpriced, and nobody held any."""
+    return replace(
+        _week(),
+        currency="",
+        split=Split(unallocated=_amount(21504)),
+        billed=Decimal(0),
+        pool_cost=Decimal(0),
+        pool_cost_before=None,
+        by_day=(),
+        by_team=(),
+        by_workload=(),
+        workload_count=0,
+        idlest=(),
+        own_lines=(),
+        provisional=True,
+        known_until_ms=None,
+    )
+
+
+def _amount(hours: float) -> Amount:
+    return Amount(round(hours) * GPU_HOUR_PMS, round(hours) * _PRICE)
+
+
+def _week(name: Callable[[str], str] = str) -> WeeklyReport:
+    start = from_iso("2026-11-22T23:00:00Z")
+    teams: list[TeamRow] = []
+    days: list[DayCost] = []
+    for team, (department, gpus, computing, idle, guaranteed) in _TEAMS.items():
+        hours = gpus * 168
+        split = Split(
+            _amount(hours * computing / 100),
+            _amount(hours * idle / 100),
+            _amount(hours * (100 - computing - idle) / 100),
+        )
+        promised = guaranteed * 168 * GPU_HOUR_PMS
+        borrowed, unused = max(0, split.held.pms - promised), max(0, promised - split.held.pms)
+        cost = split.held.cost
+        teams.append(
+            TeamRow(
+                name(team),
+                name(department) if department else "",
+                split,
+                promised,
+                split.held.pms - borrowed,
+                borrowed,
+                unused // 2,
+                Decimal(0),
+                Decimal(0),
+                cost,
+                cost * Decimal("0.93"),
+            )
+        )
+        weights = [10 + (gpus * 7 + place * place * 3) % 5 - (4 if place > 4 else 0) for place in range(7)]
+        days += [
+            DayCost(
+                day, name(team), True, split.held.pms * weight // sum(weights), cost * weight / sum(weights)
+            )
+            for day, weight in zip(_DAYS, weights, strict=True)
+        ]
+    fleet = Split()
+    for row in teams:
+        fleet = Split(
+            fleet.computing + row.split.computing,
+            fleet.idle + row.split.idle,
+            fleet.unknown + row.split.unknown,
+        )
+    own = {"unallocated": _amount(128 * 168 * 0.17), "unavailable": _amount(128 * 168 * 0.035)}
+    own["unobserved"] = _amount(
+        128 * 168 - fleet.held.gpu_hours - sum(line.gpu_hours for line in own.values())
+    )
+    fleet = replace(fleet, **own)
+    days += [
+        DayCost(day, kind, False, line.pms // 7, line.cost / 7) for kind, line in own.items() for day in _DAYS
+    ]
+    workloads = tuple(
+        WorkloadRow(
+            "demo",
+            place,
+            row.team,
+            name("Job"),
+            name(f"ns-{place}"),
+            name(f"train-{place}"),
+            row.split,
+            0,
+            0,
+            0,
+            0,
+            Decimal(0),
+            row.cost,
+        )
+        for place, row in enumerate(teams)
+    )
+    return WeeklyReport(
+        week="2026-W48",
+        days=_DAYS,
+        start_ms=start,
+        end_ms=start + 7 * DAY_MS,
+        time_zone="Europe/Berlin",
+        currency="EUR",
+        generated_at_ms=from_iso("2026-11-30T06:00:00Z"),
+        known_until_ms=start + 7 * DAY_MS + HOUR_MS,
+        provisional=False,
+        team=None,
+        split=fleet,
+        billed=sum((row.cost for row in teams), Decimal(0)),
+        pool_cost=fleet.capacity.cost,
+        pool_cost_before=fleet.capacity.cost * Decimal("0.957"),
+        adjustments=Decimal("-312.40"),
+        by_day=tuple(days),
+        by_team=tuple(sorted(teams, key=lambda row: -row.cost)),
+        by_pool=(PoolRow("demo", name("training"), name("NVIDIA H100 80GB HBM3"), fleet, (_PRICE,)),),
+        by_workload=workloads,
+        workload_count=342,
+        idlest=tuple(
+            sorted(
+                (_idle(place, row, name) for place, row in enumerate(_IDLE)), key=lambda row: -row.wasted.cost
+            )
+        ),
+        own_lines=tuple(
+            OwnLine(kind, line, Decimal(0), Decimal(0), "a line of its own") for kind, line in own.items()
+        ),
+        notes=(
+            "2 targets of 16 did not answer for 3.5 hours on Thursday.",
+            "11 % of held time rests on labels alone, without Kubernetes.",
+        ),
+    )
+
+
+def _idle(
+    place: int, row: tuple[str, str, str, str, str, int, int, str], name: Callable[[str], str]
+) -> IdleRow:
+    team, kind, namespace, workload, why, hours, devices, advice = row
+    split = Split(
+        computing=_amount(hours * devices * 0.04),
+        idle=_amount(hours * devices * 0.93),
+        unknown=_amount(hours * devices * 0.03),
+    )
+    return IdleRow(
+        WorkloadRow(
+            "demo",
+            100 + place,
+            name(team),
+            name(kind),
+            name(namespace),
+            name(workload),
+            split,
+            0,
+            0,
+            0,
+            0,
+            Decimal(0),
+            split.held.cost,
+        ),
+        why,
+        split.idle,
+        devices,
+        devices,
+        None,
+        4,
+        12,
+        720,
+        name("activity 0.4 % on average, 1.2 % at most, 72 W at most"),
+        name(advice + "."),
+    )
