@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 NO_TIMESTAMP = -(2**63)
-BAD_LINES_KEPT = 20
-BAD_TEXT_KEPT = 200
+_BAD_LINES_KEPT = 20
+_BAD_TEXT_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,27 @@ class BadLine:
     why: str
 
 
+class BadLines:
+    """The lines that could not be read: the first of them, and how many."""
+
+    def __init__(self) -> None:
+        self.kept: tuple[BadLine, ...] = ()
+        self.count = 0
+
+    def add(self, number: int, raw: bytes, why: str) -> None:
+        """Count a line, and keep it while there is room."""
+        self.count += 1
+        if len(self.kept) < _BAD_LINES_KEPT:
+            text = raw[: 4 * _BAD_TEXT_KEPT].decode("utf-8", "replace")[:_BAD_TEXT_KEPT]
+            self.kept = (*self.kept, BadLine(number, text, why))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """What stands before a value. The same object from page to page while its text does not change, so it works as a key."""
 
     name: str
-    labels: Mapping[str, str]  # shared by all lines whose label text is the same
+    labels: Mapping[str, str]  # one object for all lines of a page that have the same labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +79,8 @@ class Page:
 
     def samples(self) -> Iterator[Sample]:
         """The samples one by one, in the page's order."""
-        stamps = [NO_TIMESTAMP] * len(self.values) if self.timestamps_ms is None else self.timestamps_ms.tolist()
+        stamps = (
+            [NO_TIMESTAMP] * len(self.values) if self.timestamps_ms is None else self.timestamps_ms.tolist()
+        )
         for line, value, stamp in zip(self.layout.lines, self.values.tolist(), stamps, strict=True):
             yield Sample(line.name, line.labels, value, None if stamp == NO_TIMESTAMP else stamp)
