@@ -1,4 +1,4 @@
-"""The weekly report as one HTML file: no script, nothing fetched, light and dark, fit for paper and phones."""
+"""The weekly report as one HTML file: no script, nothing fetched, light and dark, fit for paper and phone."""
 
 from base64 import b64encode
 from functools import cache
@@ -22,28 +22,41 @@ _HERE = files("analytics.reports")
 
 def render(report: WeeklyReport) -> str:
     """The report as a complete HTML document. Every name in it is escaped, whatever it says."""
-    return (
-        _environment()
-        .get_template("weekly.html.j2")
-        .render(
-            report=report,
-            states=theme.STATES,
-            state_of=theme.STATE,
-            drawings=_drawings(report),
-            light=Markup(theme.css_variables("light")),  # noqa: S704
-            dark=Markup(theme.css_variables("dark")),  # noqa: S704
-            css=Markup(_text("report.css")),  # noqa: S704
-            font=_font(),
-            workloads=report.by_workload[:WORKLOADS],
-            summary=summary,
-        )
-    )
+    page = _environment().get_template("weekly.html.j2")
+    look = {"light": theme.css_variables("light"), "dark": theme.css_variables("dark")}
+    look |= {"css": _text("blocks.css") + _text("report.css"), "font": _font()}
+    safe = {name: Markup(text) for name, text in look.items()}  # noqa: S704 - our own files
+    return page.render(drawings=_drawings(report), **safe, **_values(report))
+
+
+def block(name: str, report: WeeklyReport, *arguments: object) -> str:
+    """One piece of the report as HTML for a page, by the name of its macro in templates/blocks.html.j2.
+
+    Names are escaped; `style` dresses it.
+    """
+    pieces = _environment().get_template("blocks.html.j2").make_module(_values(report))
+    return f'<div class="qm">{getattr(pieces, name)(*arguments)}</div>'
+
+
+def style(tone: theme.Tone) -> str:
+    """The style sheet of `block`'s pieces, in one tone."""
+    return f"<style>:root {{ {theme.css_variables(tone)} }}\n{_text('blocks.css')}</style>"
 
 
 def instant(at_ms: int) -> str:
     """An instant as `30 November 2026, 12:00 UTC`."""
     moment = to_datetime(at_ms)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _values(report: WeeklyReport) -> dict[str, object]:
+    return {
+        "report": report,
+        "summary": summary,
+        "states": theme.STATES,
+        "state_of": theme.STATE,
+        "workloads": report.by_workload[:WORKLOADS],
+    }
 
 
 def _drawings(report: WeeklyReport) -> dict[str, tuple[Markup, Markup]]:

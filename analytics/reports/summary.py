@@ -28,12 +28,11 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class LegendRow:
-    """One entry of a chart's legend: its colour's token, its name, its amount, and how it is hatched."""
+    """One entry of a chart's legend: its colour's token, its name and its amount."""
 
     token: str
     name: str
     amount: str
-    hatch: str = ""
 
 
 def headline(report: WeeklyReport) -> str:
