@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import pairwise
 
 from quartermaster.clock import to_iso
 from quartermaster.errors import ConfigurationError
+from quartermaster.team import glob_matches
 from sql.ledger import Ledger
 
 FOREVER_MS = 253_402_300_800_000  # the year 10000: later than any effective date
@@ -45,9 +45,9 @@ class Rate:
     def matches(self, cluster: str, pool: str, model: str) -> bool:
         """Whether all three globs match; letters' case counts."""
         return (
-            fnmatchcase(cluster, self.cluster_glob)
-            and fnmatchcase(pool, self.pool_glob)
-            and fnmatchcase(model, self.model_glob)
+            glob_matches(self.cluster_glob, cluster)
+            and glob_matches(self.pool_glob, pool)
+            and glob_matches(self.model_glob, model)
         )
 
 
@@ -73,19 +73,29 @@ class Prices:
         """When charging begins: the start of the first card. None without any card."""
         return min((card.start_ms for card in self.cards), default=None)
 
+    def card_at(self, instant_ms: int) -> Card | None:
+        """The card in force: the one that started last; None before the first."""
+        cards = [card for card in self.cards if card.start_ms <= instant_ms < card.end_ms]
+        return max(cards, key=lambda one: (one.start_ms, one.card), default=None)
+
+    def cards_between(self, start_ms: int, end_ms: int) -> list[Card]:
+        """The cards in force at some time of [start_ms, end_ms), in order."""
+        instants = [start_ms, *(one for card in self.cards for one in (card.start_ms, card.end_ms))]
+        found = [self.card_at(instant) for instant in sorted(instants) if start_ms <= instant < end_ms]
+        return list(dict.fromkeys(card for card in found if card is not None))
+
     def at(self, cluster: str, pool: str, model: str, instant_ms: int) -> tuple[Card, Rate]:
-        """The card in force (the one that started last) and its first matching rate (of its highest version).
+        """The card in force and its first matching rate (of its highest version).
 
         Raises ConfigurationError, with the model and the pool, when no card is in force or no rate matches.
         """
         what = f"no price for {model or 'an unknown GPU'} in pool {pool or '(none)'} of cluster {cluster}"
-        cards = [card for card in self.cards if card.start_ms <= instant_ms < card.end_ms]
-        if not cards:
+        card = self.card_at(instant_ms)
+        if card is None:
             raise ConfigurationError(
                 f"{what} at {to_iso(instant_ms)}: no rate card is in force",
                 "give rate_cards an entry whose from is not later than that",
             )
-        card = max(cards, key=lambda one: (one.start_ms, one.card))
         rates = [
             one for one in self.rates if one.card == card.card and one.start_ms <= instant_ms < one.end_ms
         ]

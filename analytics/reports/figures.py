@@ -1,7 +1,7 @@
 """The figures of a report, as frozen values: terminal, JSON, CSV, HTML and pages read these and nothing else.
 
-Time is integer part-milliseconds (`_pms`; 1 GPU = 168,000 parts) and becomes hours only in the properties below.
-Money is Decimal at 10⁻⁶ of the currency; `WeeklyReport.money` rounds it for the eye. Without a rate card in force
+Time is integer part-milliseconds (`_pms`; 1 GPU = 168,000 parts); only the properties below give hours. Money
+is Decimal at 10⁻⁶ of the currency; `WeeklyReport.money` rounds it for the eye. Without a rate card in force
 there is no currency, every cost is 0 and must not be shown: `money` then gives "–".
 """
 
@@ -72,7 +72,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """One business day of a team, or of unallocated, unavailable, unobserved capacity (`is_team` is false)."""
+    """One business day of a team, or of unallocated, unavailable, unobserved capacity (`is_team` false)."""
 
     day: str  # 2026-11-23, in the business's time zone
     name: str
@@ -147,7 +147,9 @@ class IdleRow:
     wasted: Amount  # idle time and stalled time, with their cost
     devices: int  # that it held at some time of the week
     idle_devices: int  # of these, never seen computing
-    last_computing_ms: int | None  # the end of the last usage row in which it computed; None: not in this week
+    last_computing_ms: (
+        int | None
+    )  # the end of the last usage row in which it computed; None: not in this week
     activity_permille: int | None  # mean over the known time; None where nothing is known
     activity_peak_permille: int | None
     power_peak_dw: int | None
@@ -207,3 +209,8 @@ class WeeklyReport:
     def money(self, amount: Decimal | None, places: int = 2) -> str:
         """An amount for the eye: `1,234.50 EUR`; "–" where there is no price or no amount."""
         return f"{amount:,.{places}f} {self.currency}" if self.priced and amount is not None else "–"
+
+
+def millionths(micros: int | None) -> Decimal:
+    """An amount of money from whole millionths, exactly."""
+    return Decimal(micros or 0).scaleb(-6)

@@ -1,6 +1,18 @@
 """The weekly bill: a week of usage and charges as one value, for every form in which people read it."""
 
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any
+
+from analytics.business import Week, business_day, iso_week, week_at
+from analytics.money.rates import Prices, read_prices
+from analytics.reports.advice import Evidence, advice, signals
 from analytics.reports.figures import (
+    ZERO,
     Amount,
     DayCost,
     IdleRow,
@@ -10,21 +22,26 @@ from analytics.reports.figures import (
     TeamRow,
     WeeklyReport,
     WorkloadRow,
+    millionths,
 )
-from sql.ledger import Ledger
+from analytics.reports.notes import notes
+from quartermaster.clock import to_datetime
+from quartermaster.errors import InputError
+from sql.ledger import Cursor, Ledger
 
-__all__ = [
-    "Amount",
-    "DayCost",
-    "IdleRow",
-    "OwnLine",
-    "PoolRow",
-    "Split",
-    "TeamRow",
-    "WeeklyReport",
-    "WorkloadRow",
-    "weekly",
-]
+MOST = 100  # workloads, by cost
+IDLEST = 10  # workloads, by the cost of their idle time
+_TREATMENT = {
+    "own": "a line of its own",
+    "none": "nobody is asked to pay it",
+    "even": "shared evenly among teams",
+    "held": "shared by held time",
+    "guarantee": "shared by guarantee",
+}
+
+_KINDS = ("unallocated", "unavailable", "unobserved")
+
+Row = dict[str, Any]
 
 
 def weekly(
@@ -32,6 +49,334 @@ def weekly(
 ) -> WeeklyReport:
     """The bill of an ISO week (`2026-W48`) of business days, of all teams or of one.
 
-    Raises InputError for text that is no week, a team that is unknown, or a week without any usage.
+    Raises InputError for text that is no week, a team that is unknown, a week without any usage, or one that
+    was charged in two currencies.
     """
-    raise NotImplementedError
+    span = iso_week(week, time_zone)
+    with contextlib.closing(ledger.cursor()) as cursor:
+        return _report(_Queries(cursor, span, team), read_prices(ledger), time_zone, now_ms)
+
+
+def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
+    """The last week with usage that is rolled up to its end; where there is none, the last with usage.
+
+    Raises InputError when the ledger has no usage at all.
+    """
+    last = ledger.query("select max(business_day) as day from usage_daily").item()
+    if last is None:
+        raise InputError("the ledger has no usage yet", "run quartermaster rollup")
+    known: int | None = ledger.query(_sql("known")).item()
+    newest = week_at(business_day(last, time_zone).start_ms, time_zone)
+    if known is not None and known >= newest.end_ms:
+        return newest.week
+    before = week_at(newest.start_ms - 1, time_zone)
+    days = [day.day for day in before.days]
+    used = ledger.query(
+        "select count(*) as n from usage_daily where business_day between ? and ?", [days[0], days[-1]]
+    )
+    return before.week if used.item() else newest.week
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """The queries of sql/queries/report, on one cursor, for one week and one team (None: all)."""
+
+    cursor: Cursor
+    week: Week
+    team: str | None
+
+    def rows(self, name: str, **given: object) -> list[Row]:
+        """The rows of a query; whole numbers and decimals stay exact."""
+        found = self.cursor.execute(*self._bound(_sql(name), given))
+        columns = [column[0] for column in found.description]
+        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+
+    def lay(self, name: str) -> None:
+        """Keep the rows of a query as a temporary table of its name."""
+        text, parameters = self._bound(_sql(name), {})
+        self.cursor.execute(f"create temp table {name} as {text}", parameters)
+
+    def _bound(self, text: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+        known = {
+            "first_day": self.week.days[0].day,
+            "last_day": self.week.days[-1].day,
+            "start_at": to_datetime(self.week.start_ms),
+            "end_at": to_datetime(self.week.end_ms),
+            "team": self.team,
+            **given,
+        }
+        return text, {name: value for name, value in known.items() if f"${name}" in text}
+
+
+def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> WeeklyReport:
+    week, team = queries.week, queries.team
+    queries.lay("week_rows")
+    figures = queries.rows("figures")
+    total = next(row for row in figures if row["level"] == "all")
+    quota = {row["team"]: row for row in queries.rows("quota")}
+    departments = {row["team"]: row["department"] for row in queries.rows("teams")}
+    if not total["row_count"] and not (team in departments or quota):
+        raise _nothing(queries, departments)
+    currency, unit_prices = _prices(queries)
+    known_until_ms: int | None = queries.rows("known")[0]["known_until_ms"]
+    provisional = known_until_ms is None or known_until_ms < week.end_ms
+    owed_before = _owed_before(queries, time_zone)
+    workloads, workload_count = _workloads(queries)
+    split = _split(total)
+    gaps = [(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")]
+    return WeeklyReport(
+        week=week.week,
+        days=tuple(day.day for day in week.days),
+        start_ms=week.start_ms,
+        end_ms=week.end_ms,
+        time_zone=time_zone,
+        currency=currency,
+        generated_at_ms=now_ms,
+        known_until_ms=known_until_ms,
+        provisional=provisional,
+        team=team,
+        split=split,
+        billed=millionths(total["owed_micros"]),
+        pool_cost=split.capacity.cost,
+        pool_cost_before=None
+        if owed_before is None
+        else sum((pool for _, pool in owed_before.values()), ZERO),
+        adjustments=millionths(total["adjustment_micros"]),
+        by_day=_days(figures),
+        by_team=_teams(figures, quota, departments, owed_before),
+        by_pool=_pools(figures, unit_prices),
+        by_workload=tuple(row for row, rank, _ in workloads if rank <= MOST),
+        workload_count=workload_count,
+        idlest=_idlest(queries, [(row, figure) for row, _, figure in workloads]),
+        own_lines=() if team else _own_lines(queries, split, prices),
+        notes=notes(
+            total,
+            known_until_ms=known_until_ms,
+            provisional=provisional,
+            currency=currency,
+            uncharged_days=sorted(
+                {row["business_day"] for row in figures if row["level"] == "day" and row["uncharged"]}
+            ),
+            unbilled_faults=millionths(total["adjustment_micros"]),
+            gaps=gaps,
+        ),
+    )
+
+
+def _nothing(queries: _Queries, departments: Mapping[str, str]) -> InputError:
+    """The error of a report that would be empty: an unknown team, or a week without usage."""
+    team = queries.team
+    if team is not None:
+        near = get_close_matches(team, departments, n=1) or sorted(departments)[:5]
+        return InputError(
+            f"there is no team {team} in {queries.week.week}", f"one of: {', '.join(near) or 'none is known'}"
+        )
+    span = queries.rows("span")[0]
+    known = (
+        f"usage is known from {span['first_day']} to {span['last_day']}"
+        if span["first_day"]
+        else "there is none at all"
+    )
+    return InputError(
+        f"there is no usage in {queries.week.week}: {known}",
+        "name another --week, or run quartermaster rollup",
+    )
+
+
+def _prices(queries: _Queries) -> tuple[str, dict[tuple[str, str, str], tuple[Decimal, ...]]]:
+    rows = queries.rows("prices")
+    currencies = sorted({row["currency"] for row in rows})
+    if len(currencies) > 1:
+        raise InputError(
+            f"{queries.week.week} was charged in {' and '.join(currencies)}, which do not add up",
+            "let a card in another currency begin with a week",
+        )
+    return "".join(currencies), {
+        (row["cluster"], row["pool"], row["model"]): tuple(row["unit_prices"]) for row in rows
+    }
+
+
+def _owed_before(queries: _Queries, time_zone: str) -> dict[str | None, tuple[Decimal, Decimal]] | None:
+    """What each team owed, and what its pools' part cost, the week before; None without any charge then."""
+    before = week_at(queries.week.start_ms - 1, time_zone)
+    rows = queries.rows("owed", first_day=before.days[0].day, last_day=before.days[-1].day)
+    return {
+        row["team"]: (millionths(row["owed_micros"]), millionths(row["pool_micros"])) for row in rows
+    } or None
+
+
+def _amount(row: Row, kind: str) -> Amount:
+    return Amount(row[kind], millionths(row[f"{kind}_micros"]))
+
+
+def _split(row: Row) -> Split:
+    """All six amounts of a row of sums."""
+    return Split(
+        *(
+            _amount(row, kind)
+            for kind in ("computing", "idle", "unknown", "unallocated", "unavailable", "unobserved")
+        )
+    )
+
+
+def _days(figures: list[Row]) -> tuple[DayCost, ...]:
+    days: list[DayCost] = []
+    for row in figures:
+        if row["level"] != "day":
+            continue
+        if row["team"] is not None:
+            days.append(
+                DayCost(row["business_day"], row["team"], True, row["held"], millionths(row["owed_micros"]))
+            )
+            continue
+        amounts = ((kind, _amount(row, kind)) for kind in _KINDS)
+        days += [
+            DayCost(row["business_day"], kind, False, one.pms, one.cost) for kind, one in amounts if one.pms
+        ]
+    return tuple(sorted(days, key=lambda day: (day.day, not day.is_team, day.name)))
+
+
+def _teams(
+    figures: list[Row],
+    quota: Mapping[str, Row],
+    departments: Mapping[str, str],
+    owed_before: Mapping[str | None, tuple[Decimal, Decimal]] | None,
+) -> tuple[TeamRow, ...]:
+    sums = {row["team"]: row for row in figures if row["level"] == "team" and row["team"] is not None}
+    teams: list[TeamRow] = []
+    for team in sorted({*sums, *quota}):
+        row, promised = sums.get(team), quota.get(team, {})
+        teams.append(
+            TeamRow(
+                team=team,
+                department=departments.get(team, ""),
+                split=_split(row) if row else Split(),
+                guaranteed_pms=promised.get("guaranteed", 0),
+                within_pms=promised.get("within", 0),
+                borrowed_pms=promised.get("borrowed", 0),
+                lent_pms=promised.get("lent", 0),
+                shared=millionths(row["shared_micros"]) if row else ZERO,
+                adjustments=millionths(row["adjustment_micros"]) if row else ZERO,
+                cost=millionths(row["owed_micros"]) if row else ZERO,
+                cost_before=None if owed_before is None else owed_before.get(team, (ZERO, ZERO))[0],
+            )
+        )
+    return tuple(sorted(teams, key=lambda one: (-one.cost, -one.split.held.pms, one.team)))
+
+
+def _pools(
+    figures: list[Row], unit_prices: Mapping[tuple[str, str, str], tuple[Decimal, ...]]
+) -> tuple[PoolRow, ...]:
+    pools = [
+        PoolRow(*(key := (row["cluster"], row["pool"], row["model"])), _split(row), unit_prices.get(key, ()))
+        for row in figures
+        if row["level"] == "pool"
+    ]
+    return tuple(
+        sorted(pools, key=lambda one: (-one.cost, -one.split.capacity.pms, one.cluster, one.pool, one.model))
+    )
+
+
+def _workloads(queries: _Queries) -> tuple[list[tuple[WorkloadRow, int, Row]], int]:
+    """The costliest and the idlest, each with its rank by cost and its sums; and how many held something."""
+    found = queries.rows("workloads", most=MOST, idlest=IDLEST)
+    ids = [row["workload_id"] for row in found]
+    names = (
+        {(row["cluster"], row["workload_id"]): row for row in queries.rows("names", ids=ids)} if ids else {}
+    )
+    workloads: list[tuple[WorkloadRow, int, Row]] = []
+    for row in found:
+        name = names.get((row["cluster"], row["workload_id"]), {})
+        workload = WorkloadRow(
+            cluster=row["cluster"],
+            workload_id=row["workload_id"],
+            team=row["team"] or "",
+            kind=name.get("kind") or "workload",
+            namespace=name.get("namespace") or "",
+            name=name.get("name") or f"{row['workload_id']:x}",
+            split=_split(row),
+            stalled_pms=row["stalled"],
+            faulted_pms=row["faulted"],
+            not_started_pms=row["not_started"],
+            estimated_pms=row["estimated"],
+            adjustments=millionths(row["adjustment_micros"]),
+            cost=millionths(row["owed_micros"]),
+        )
+        workloads.append((workload, row["cost_rank"], row))
+    return workloads, (found[0]["workload_count"] if found else 0)
+
+
+def _idlest(queries: _Queries, workloads: list[tuple[WorkloadRow, Row]]) -> tuple[IdleRow, ...]:
+    chosen = sorted(
+        ((row["idle_rank"], workload, row) for workload, row in workloads if row["mostly_idle"]),
+        key=lambda one: one[0],
+    )[:IDLEST]
+    if not chosen:
+        return ()
+    devices = {
+        (row["cluster"], row["workload_id"]): row
+        for row in queries.rows("devices", ids=[workload.workload_id for _, workload, _ in chosen])
+    }
+    return tuple(
+        _idle_row(workload, row, devices.get((workload.cluster, workload.workload_id), {}))
+        for _, workload, row in chosen
+    )
+
+
+def _idle_row(workload: WorkloadRow, row: Row, seen: Row) -> IdleRow:
+    evidence = Evidence(
+        kind=workload.kind,
+        held_pms=row["held"],
+        idle_pms=row["idle"],
+        unknown_pms=row["unknown"],
+        stalled_pms=row["stalled"],
+        not_started_pms=row["not_started"],
+        devices=seen.get("devices", 0),
+        idle_devices=seen.get("idle_devices", 0),
+        activity_permille_pms=row["activity"],
+        activity_peak_permille=row["activity_peak"],
+        energy_j=row["energy_j"],
+        energy_known_pms=row["energy_known"],
+        power_peak_dw=row["power_peak"],
+    )
+    return IdleRow(
+        workload=workload,
+        why=evidence.why,
+        wasted=Amount(row["wasted"], millionths(row["wasted_micros"])),
+        devices=evidence.devices,
+        idle_devices=evidence.idle_devices,
+        last_computing_ms=seen.get("last_computing_ms"),
+        activity_permille=evidence.activity_permille,
+        activity_peak_permille=evidence.activity_peak_permille,
+        power_peak_dw=evidence.power_peak_dw,
+        signals=signals(evidence),
+        advice=advice(evidence),
+    )
+
+
+def _own_lines(queries: _Queries, split: Split, prices: Prices) -> tuple[OwnLine, ...]:
+    treated = {row["kind"]: row for row in queries.rows("treatment")}
+    cards = prices.cards_between(queries.week.start_ms, queries.week.end_ms)
+    amounts = {
+        "unallocated": split.unallocated,
+        "unavailable": split.unavailable,
+        "unobserved": split.unobserved,
+    }
+    lines: list[OwnLine] = []
+    for kind, amount in amounts.items():
+        row = treated.get(kind, {"shared_micros": 0, "unbilled_micros": 0})
+        ways = dict.fromkeys(_TREATMENT[getattr(card, f"share_{kind}")] for card in cards)
+        lines.append(
+            OwnLine(
+                kind,
+                amount,
+                millionths(row["shared_micros"]),
+                millionths(row["unbilled_micros"]),
+                ", then ".join(ways),
+            )
+        )
+    return tuple(lines)
+
+
+def _sql(name: str) -> str:
+    return (files("sql") / "queries" / "report" / f"{name}.sql").read_text(encoding="utf-8")

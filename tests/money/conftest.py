@@ -21,6 +21,14 @@ USAGE = (
     "capacity held computing idle unknown unallocated unavailable unobserved idle_confirmed stalled faulted not_started "
     "borrowed estimated overbooked"
 ).split()
+SUMS = [f"{name}_pms" for name in USAGE] + ["energy_j", "energy_known_pms", "activity_permille_pms"]
+DAILY = f"""
+insert into usage_daily by name
+select cluster, strftime(row_start_at at time zone 'UTC', '%Y-%m-%d') as business_day, pool, model, team, workload_id,
+  {", ".join(f"sum({name})::decimal(38, 0) as {name}" for name in SUMS)},
+  max(activity_peak_permille) as activity_peak_permille, max(power_peak_dw) as power_peak_dw
+from usage_hourly group by all
+"""
 
 
 @dataclass
@@ -87,6 +95,7 @@ class Books:
         row |= {"row_start_at": start_ms, "row_end_at": start_ms + round(hours * HOUR_MS), "team": team}
         row |= {"workload_id": content_id("workload", workload) if workload else None}
         row |= {"allocation_id": content_id("pod", workload) if workload else None}
+        row |= {"activity_peak_permille": None, "power_peak_dw": None}
         row |= {"energy_j": 0, "energy_known_pms": 0, "activity_permille_pms": 0}
         self._add("usage_hourly", row | given)
 
@@ -144,6 +153,10 @@ class Books:
         count = self.ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
         self.ledger.append(f"books/{count}", frames, recorded_at=0)
         self.rows.clear()
+        self.ledger.write(
+            f"daily/{count}",
+            lambda cursor: (cursor.execute("delete from usage_daily"), cursor.execute(DAILY)) and None,
+        )
         return self.ledger
 
     def lines(self) -> list[dict[str, Any]]:

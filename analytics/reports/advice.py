@@ -1,0 +1,101 @@
+"""Advice: why a workload counts as idle, what its devices showed, and what to do, in a sentence each."""
+
+from dataclasses import dataclass
+
+from quartermaster.parts import GPU_PARTS
+
+_NOTEBOOKS = {"Notebook", "Workspace", "JupyterNotebook"}
+_SERVERS = {
+    "Deployment",
+    "InferenceService",
+    "LeaderWorkerSet",
+    "RayService",
+    "Service",
+    "StatefulSet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a week's usage says of one workload. Peaks and means are None where nothing is known."""
+
+    kind: str
+    held_pms: int
+    idle_pms: int
+    unknown_pms: int
+    stalled_pms: int
+    not_started_pms: int
+    devices: int
+    idle_devices: int  # of these, never seen computing
+    activity_permille_pms: int  # over the known time
+    activity_peak_permille: int | None
+    energy_j: int
+    energy_known_pms: int
+    power_peak_dw: int | None
+
+    @property
+    def activity_permille(self) -> int | None:
+        """The mean activity over the known time."""
+        known = self.held_pms - self.unknown_pms
+        return self.activity_permille_pms // known if known > 0 else None
+
+    @property
+    def mean_power_w(self) -> int | None:
+        """The mean power of a whole GPU, from the energy counter."""
+        return self.energy_j * 1000 * GPU_PARTS // self.energy_known_pms if self.energy_known_pms else None
+
+    @property
+    def why(self) -> str:
+        """`not started`, `stalled`, `over-requested` or `idle`: the first that explains most of it."""
+        if self.not_started_pms * 2 > self.held_pms:
+            return "not started"
+        if self.stalled_pms > self.idle_pms:
+            return "stalled"
+        if 0 < self.idle_devices < self.devices:
+            return "over-requested"
+        return "idle"
+
+
+def signals(evidence: Evidence) -> str:
+    """What the devices showed, in words: `0.3 % active on average, peak 2.0 %; 71 W a GPU on average`."""
+    words: list[str] = []
+    if evidence.activity_permille is not None:
+        peak = evidence.activity_peak_permille
+        words.append(f"{evidence.activity_permille / 10:.1f} % active on average{_peak(peak, 10, 1, '%')}")
+    if evidence.mean_power_w is not None:
+        words.append(f"{evidence.mean_power_w} W a GPU on average{_peak(evidence.power_peak_dw, 10, 0, 'W')}")
+    if evidence.devices > 1:
+        words.append(f"{evidence.idle_devices} of {evidence.devices} GPUs never computed")
+    return "; ".join(words) or "no signal was seen"
+
+
+def advice(evidence: Evidence) -> str:
+    """What to do, in one sentence."""
+    match evidence.why:
+        case "not started":
+            return "Its containers do not start: read the pod's events (image, volume), mend or delete it."
+        case "stalled":
+            return (
+                "Busy by the counter, yet no work is done: read its log, then restart it from a checkpoint."
+            )
+        case "over-requested":
+            used = evidence.devices - evidence.idle_devices
+            return f"Ask for {used} of its {evidence.devices} GPUs: the others never computed."
+        case _:
+            return _idle_advice(evidence)
+
+
+def _idle_advice(evidence: Evidence) -> str:
+    if evidence.kind in _NOTEBOOKS:
+        return "Save the work and stop the notebook: what is on its volume stays, what is in memory is lost."
+    if evidence.kind in _SERVERS:
+        if evidence.idle_pms < evidence.held_pms:
+            return "Scale it down at night and at weekends, or let it share a GPU (MIG)."
+        return "Nobody asks it anything: scale it to zero."
+    if evidence.idle_pms >= evidence.held_pms:
+        return "It has done nothing all week: ask its owner, and end it."
+    return "See what it waits for (data, a peer, a lock), and let it end when it is done."
+
+
+def _peak(value: int | None, scale: int, places: int, unit: str) -> str:
+    return "" if value is None else f", peak {value / scale:.{places}f} {unit}"

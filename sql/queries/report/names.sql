@@ -1,0 +1,10 @@
+-- names: what the workloads with the given ids are called
+select
+  cluster,
+  workload_id,
+  kind,
+  namespace,
+  name
+from workloads
+where list_contains($ids, workload_id)
+qualify row_number() over (partition by cluster, workload_id order by start_at desc) = 1

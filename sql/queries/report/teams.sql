@@ -1,0 +1,7 @@
+-- teams: every team known until $end_at, with its last department
+select
+  team,
+  coalesce(department, '') as department
+from teams
+where start_at < $end_at
+qualify row_number() over (partition by team order by start_at desc) = 1
