@@ -24,6 +24,7 @@ from sql.writer import check_key
 # How long a write is tried again when others got in between or PostgreSQL is away, before the caller is told.
 PATIENCE_S = 10.0
 _READ_TRIES = 3
+_SOON = ("already exists", "duplicate key", "is locked", "starting up")
 
 
 class Ledger:
@@ -282,11 +283,8 @@ def _attach(place: Catalog, *, read_only: bool) -> Cursor:
         try:
             return place.connect(read_only=read_only)
         except duckdb.Error as error:
-            made_meanwhile = "already exists" in str(error)
-            if (
-                not (made_meanwhile or understand(error, place.where, "opening").transient)
-                or time.monotonic() > give_up_at
-            ):
+            soon = any(text in str(error) for text in _SOON)
+            if not soon or time.monotonic() > give_up_at:
                 raise
         time.sleep(0.2)
 
