@@ -1,0 +1,165 @@
+"""A batch: rows for several tables that are committed together, once, under one key; its form on disk."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from typing import Any, cast
+
+import polars as pl
+
+from collector import gaps
+from collector.telling import untold, untold_versions
+from quartermaster.errors import InputError
+from sql.ledger import Cursor, Ledger, frame
+
+SAMPLES = "samples"
+_HEADER = ""
+# Tables whose rows are told once: a collector that was started again tells them anew, and what is there stays as it is.
+_TOLD_ONCE = {
+    "label_refs": ("cluster", "label_ref"),
+    "series_versions": ("cluster", "series_id"),
+    "targets_versions": ("cluster", "target_id"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a batch is of: a cluster's source from `start_ms` until `end_ms`."""
+
+    cluster: str
+    source: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The beginning of a collector's life for one cluster: who is watched from `start_ms` on, how often."""
+
+    cluster: str
+    source: str
+    start_ms: int
+    interval_ms: int
+    targets: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows by table, to be committed under `key` (once, however often sent), and what they are of."""
+
+    key: str
+    recorded_at: int
+    frames: Mapping[str, pl.DataFrame]
+    spans: tuple[Span, ...] = ()
+    openings: tuple[Opening, ...] = ()
+
+    def without_samples(self) -> "Batch":
+        """What stays of a batch that is dropped: everything but its samples, and a gap for each span that it was of."""
+        lost = [
+            gaps.of_cluster(span.cluster, span.source, span.start_ms, span.end_ms, gaps.DROPPED)
+            for span in self.spans
+            if span.end_ms > span.start_ms
+        ]
+        kept = {table: rows for table, rows in self.frames.items() if table != SAMPLES}
+        return replace(self, frames=_joined(kept, {"gaps_versions": frame(lost)} if lost else {}), spans=())
+
+    def after(self, older: "Batch") -> "Batch":
+        """This batch with the rows of an older one before its own, under this one's key."""
+        return replace(
+            self,
+            frames=_joined(older.frames, self.frames),
+            spans=older.spans + self.spans,
+            openings=older.openings + self.openings,
+        )
+
+
+def _joined(first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    return {
+        table: pl.concat([rows[table] for rows in (first, second) if table in rows], how="diagonal_relaxed")
+        for table in (*first, *(table for table in second if table not in first))
+    }
+
+
+def to_bytes(batch: Batch) -> bytes:
+    """The batch as an Arrow IPC file of two columns: a table's name, and its rows as a file of their own."""
+    header = {
+        "key": batch.key,
+        "recorded_at": batch.recorded_at,
+        "spans": [asdict(span) for span in batch.spans],
+        "openings": [asdict(opening) for opening in batch.openings],
+    }
+    parts = [(_HEADER, json.dumps(header).encode())]
+    parts += [(table, _ipc(rows)) for table, rows in batch.frames.items()]
+    return _ipc(
+        pl.DataFrame(parts, schema={"table": pl.String, "rows": pl.Binary}, orient="row"), packed=False
+    )
+
+
+def from_bytes(content: bytes) -> Batch:
+    """The batch that `to_bytes` wrote. Raises InputError for anything else."""
+    try:
+        outer = pl.read_ipc(io.BytesIO(content))
+        parts = cast(
+            dict[str, bytes], dict(zip(outer["table"].to_list(), outer["rows"].to_list(), strict=True))
+        )
+        header = cast(dict[str, Any], json.loads(parts.pop(_HEADER)))
+        return Batch(
+            header["key"],
+            header["recorded_at"],
+            {table: pl.read_ipc(io.BytesIO(rows)) for table, rows in parts.items()},
+            tuple(Span(**span) for span in header["spans"]),
+            tuple(Opening(**opening) for opening in header["openings"]),
+        )
+    except (pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"this is no batch: {error}", "the file is damaged; what it held is lost") from error
+
+
+def _ipc(rows: pl.DataFrame, *, packed: bool = True) -> bytes:
+    buffer = io.BytesIO()
+    rows.write_ipc(buffer, compression="zstd" if packed else "uncompressed")
+    return buffer.getvalue()
+
+
+def commit(ledger: Ledger, batch: Batch) -> bool:
+    """Commit the batch to the ledger, in one transaction. False when its key is there already. Raises LedgerError."""
+
+    def work(cursor: Cursor) -> None:
+        for opening in batch.openings:
+            _open(ledger, cursor, opening, batch.recorded_at)
+        for table, rows in batch.frames.items():
+            told = _untold(cursor, table, rows) if table in _TOLD_ONCE else rows
+            if told.height:
+                ledger.insert(cursor, table, told, recorded_at=batch.recorded_at)
+
+    return ledger.write(batch.key, work, author="collector")
+
+
+def _untold(cursor: Cursor, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    key = _TOLD_ONCE[table]
+    cursor.register("told", rows)
+    try:
+        known = cursor.sql(_query(f"known_{table.removesuffix('_versions')}")).pl()
+    finally:
+        cursor.unregister("told")
+    return untold(rows, known, key) if table == "label_refs" else untold_versions(rows, known, key)
+
+
+def _open(ledger: Ledger, cursor: Cursor, opening: Opening, recorded_at: int) -> None:
+    """Close what an earlier life left open, and record the time in between, in which nobody looked."""
+    who = {"cluster": opening.cluster, "source": opening.source, "start_ms": opening.start_ms}
+    for name, table in (("left_gaps", "gaps_versions"), ("left_targets", "targets_versions")):
+        more = {"targets": list(opening.targets)} if table == "targets_versions" else {}
+        rows = cursor.sql(_query(name), params=cast(Any, {**who, **more})).pl()
+        if rows.height:
+            ledger.insert(cursor, table, rows, recorded_at=recorded_at)
+    parameters = {"cluster": opening.cluster, "source": opening.source}
+    (last_ms,) = cast(tuple[int | None], cursor.execute(_query("complete_until"), parameters).fetchone())
+    if last_ms is not None and opening.start_ms - last_ms > opening.interval_ms:
+        down = gaps.of_cluster(opening.cluster, opening.source, last_ms, opening.start_ms, gaps.DOWN)
+        ledger.insert(cursor, "gaps_versions", frame([down]), recorded_at=recorded_at)
+
+
+def _query(name: str) -> str:
+    return (files("sql") / "queries" / "collect" / f"{name}.sql").read_text(encoding="utf-8")

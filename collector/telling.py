@@ -1,0 +1,41 @@
+"""Telling once: of what a collector tells after a start, the rows that the ledger does not have yet; pure."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+
+def untold(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """The rows of `told` that are not `known`, each once; both have the columns of `key`."""
+    return told.unique(key, keep="first", maintain_order=True).join(known, on=key, how="anti")
+
+
+def untold_versions(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """The versions to append, given those told and the ones that the ledger has open (integer `_at` columns).
+
+    A version that is open in the ledger with the same content is not told again, whenever it started; one with other
+    content ends where the told one starts; a told end ends the one that is open.
+    """
+    newest = told.sort("revision").unique([*key, "start_at"], keep="last").sort([*key, "start_at"])
+    content = [
+        name for name in newest.columns if name not in {*key, "start_at", "end_at", "revision", "recorded_at"}
+    ]
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_told")) for name in content)
+    end = pl.when(pl.col("end_at_told").is_not_null()).then("end_at_told").when(~same).then("start_at_told")
+    pairs = known.join(newest, on=key, suffix="_told").with_columns(same.alias("same"), end.alias("ends_at"))
+    endings = pairs.filter(pl.col("ends_at") > pl.col("start_at"))
+    ended = (
+        endings.sort("ends_at")
+        .unique([*key, "start_at"], keep="first")
+        .with_columns(pl.col("ends_at").alias("end_at"), pl.col("revision") + 1)
+        .select(newest.columns)
+    )
+    goes_on = pairs.filter("same").join(ended, on=[*key, "start_at"], how="anti")
+    already = newest.filter(pl.col("end_at").is_null()).join(
+        goes_on.select(*key, start_at="start_at_told"), on=[*key, "start_at"], how="semi"
+    )
+    used = newest.filter(pl.col("end_at").is_not_null()).join(
+        endings.select(*key, end_at="end_at_told"), on=[*key, "end_at"], how="semi"
+    )
+    gone = pl.concat([already, used]).select(*key, "start_at")
+    return pl.concat([newest.join(gone, on=[*key, "start_at"], how="anti"), ended], how="vertical_relaxed")
