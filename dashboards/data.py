@@ -1,0 +1,36 @@
+"""What the pages show, from analytics, kept for a minute. The viewer's teams are part of every key."""
+
+import streamlit as st
+
+from analytics.reports.figures import WeeklyReport
+from analytics.reports.html import render
+from analytics.reports.weekly import weekly
+from analytics.reports.weeks import weeks as weeks_of
+from dashboards import access
+from quartermaster.clock import now_ms
+from quartermaster.errors import InputError
+
+_KEPT_S = 60
+
+
+@st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
+def weeks(where: access.Place) -> tuple[str, ...]:
+    """The weeks with usage, newest first. Raises LedgerError."""
+    return weeks_of(access.ledger(where))
+
+
+@st.cache_data(ttl=_KEPT_S, max_entries=64, show_spinner="Reading the week …")
+def report(where: access.Place, visible: frozenset[str] | None, week: str, team: str | None) -> WeeklyReport:
+    """A week's figures, of all teams or of one.
+
+    Raises InputError for a team that the viewer may not see, as for one that is unknown; LedgerError.
+    """
+    if visible is not None and team not in visible:
+        raise InputError(f"there is no team {team!r} in {week}", "choose another team")
+    return weekly(access.ledger(where), week, team, time_zone=where.time_zone, now_ms=now_ms())
+
+
+@st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
+def file(figures: WeeklyReport) -> str:
+    """The week as an HTML file to forward."""
+    return render(figures)

@@ -1,0 +1,119 @@
+"""The overview: what the week cost, what was wasted, by whom, and what to do about it."""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from analytics.reports import charts, html, summary
+from analytics.reports.figures import WeeklyReport
+from analytics.reports.theme import Tone
+from dashboards import access, data
+from quartermaster.errors import QuartermasterError
+
+
+def render() -> None:
+    """The page, in whichever state the ledger is: missing, empty, partial, whole."""
+    tone: Tone = "dark" if st.context.theme.type == "dark" else "light"
+    st.html(html.style(tone))
+    try:
+        where = access.place()
+        weeks = data.weeks(where)
+        if not weeks:
+            _nothing_yet()
+            return
+        report = _chosen(where, weeks)
+    except QuartermasterError as error:
+        _broken(error)
+        return
+    _show(report, tone)
+
+
+def _chosen(where: access.Place, weeks: tuple[str, ...]) -> WeeklyReport:
+    """The masthead with its filters, which the URL carries; the report that they choose."""
+    visible = access.visible_teams()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="masthead"):
+        title = st.container(width="stretch")
+        week = st.selectbox("Week", weeks, key="week", bind="query-params", width=150)
+        whole = data.report(where, visible, week, None)
+        teams = sorted(row.team for row in whole.by_team)
+        team = st.selectbox(
+            "Team", teams, index=None, key="team", bind="query-params", placeholder="All teams", width=190
+        )
+        report = data.report(where, visible, week, team) if team else whole
+        st.download_button(
+            "Report",
+            data=lambda: data.file(report),
+            file_name=f"gpu-report-{report.week}.html",
+            mime="text/html",
+            on_click="ignore",
+            icon=":material/download:",
+            help="The same figures as one HTML file to forward or print",
+        )
+    with title:
+        st.html(html.block("masthead", report))
+    return report
+
+
+def _show(report: WeeklyReport, tone: Tone) -> None:
+    st.html(html.block("lead", report))
+    if not report.priced:
+        st.info(
+            "No rate card was in force in this week, so time is shown without cost. "
+            "Add `rate_cards` to the configuration, then run `quartermaster rollup`.",
+            icon=":material/sell:",
+        )
+    st.html(html.block("cards", report))
+    with _card("Where the capacity went" if report.team is None else "What the team held", "split"):
+        st.html(html.block("split_note", report))
+        bar = charts.split_bar(summary.split_hours(report), tone)
+        st.altair_chart(bar, theme=None, alt=f"Bar of GPU-hours by state: {summary.split_words(report)}.")
+        st.html(html.block("split_table", report))
+    left, right = st.columns([6, 5], gap="small")
+    with left, _card("By day" if report.team else "By day and team", "days"):
+        st.html(html.block("day_note", report))
+        days = charts.cost_by_day(summary.day_bars(report), report.currency or "GPU-hours", tone, height=250)
+        st.altair_chart(days, theme=None, alt=f"Stacked bars: {'; '.join(summary.day_totals(report))}.")
+        st.html(html.block("legend", report, summary.day_legend(report)))
+    with right, _card("Held, against guarantees", "teams"):
+        st.html(html.block("team_note", report))
+        if report.by_team:
+            held = charts.team_bars(summary.team_bars(report), tone, label_px=110)
+            st.altair_chart(
+                held, theme=None, alt="Bars of GPUs held by team; the figures are in the table below."
+            )
+            st.html(html.block("team_legend", report))
+    with _card("Most idle, and what to do", "waste"):
+        st.html(html.block("waste", report))
+    with _card("By team", "by-team"):
+        st.html(html.block("team_table", report))
+    with _card("By workload", "by-workload"):
+        st.html(html.block("workload_note", report))
+        st.html(html.block("workload_table", report))
+    if report.by_pool:
+        with _card("By pool", "by-pool"):
+            st.html(html.block("pool_table", report))
+    with _card("Coverage and data quality", "quality"):
+        st.html(html.block("notes", report))
+
+
+def _card(title: str, key: str) -> DeltaGenerator:
+    card = st.container(border=True, key=f"card-{key}")
+    card.subheader(title, anchor=False)
+    return card
+
+
+def _nothing_yet() -> None:
+    with st.container(border=True, key="empty"):
+        st.subheader("No finished hour yet", anchor=False)
+        st.markdown(
+            "The ledger is there, and nothing in it is rolled up. The first figures come when all sources "
+            "have passed an hour. `quartermaster status` shows how far each is; "
+            "`quartermaster rollup` turns finished hours into figures."
+        )
+
+
+def _broken(error: QuartermasterError) -> None:
+    with st.container(border=True, key="broken"):
+        st.subheader("There is nothing to show", anchor=False)
+        st.text(error.what)
+        if error.hint:
+            st.text(f"Next step: {error.hint}")
