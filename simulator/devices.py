@@ -8,7 +8,7 @@ import numpy.typing as npt
 from quartermaster.clock import DAY_MS, MINUTE_MS, SECOND_MS
 from quartermaster.parts import GPU_PARTS
 from simulator.behaviour import NOTHING, Behaviour
-from simulator.fleet import Fleet, Unit
+from simulator.fleet import Fleet
 
 TICK_MS = 30 * SECOND_MS  # the exporters' own collect interval
 _WINDOW_MS = 10 * MINUTE_MS
@@ -64,7 +64,7 @@ class Devices:
         self._first_unit = np.array([gpu.units[0].index for gpu in fleet.gpus])
         self._unit_share: Floats = np.array([unit.parts / GPU_PARTS for unit in fleet.units])
         self._slot_memory: Floats = np.array(
-            [_memory_mib(fleet, unit) / len(unit.slots) for unit in fleet.units for _ in unit.slots]
+            [unit.memory_mib / len(unit.slots) for unit in fleet.units for _ in unit.slots]
         )
         self._context_mib: Floats = np.array(
             [float(fleet.gpus[fleet.units[slot.unit].gpu].model.context_mib) for slot in fleet.slots]
@@ -212,11 +212,3 @@ def _daylight(ticks: npt.NDArray[np.int64]) -> Floats:
     curve = 0.5 - 0.5 * np.cos((hours - 3) * (2 * np.pi / 24))
     weekend = (ticks // DAY_MS + 3) % 7 >= 5  # 1970-01-01 was a Thursday
     return curve * np.where(weekend, 0.55, 1.0)
-
-
-def _memory_mib(fleet: Fleet, unit: Unit) -> float:
-    """What the unit has for its users: the GPU's memory, or what its MIG profile promises, less what is reserved."""
-    model = fleet.gpus[unit.gpu].model
-    if not unit.profile:
-        return float(model.memory_mib - model.reserved_mib)
-    return int(unit.profile.split(".")[1].removesuffix("gb")) * 1024 * 0.95

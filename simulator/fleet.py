@@ -48,6 +48,7 @@ class Unit:
     profile: str
     mig_uuid: str
     parts: int
+    memory_mib: int  # what its users may have
     slots: tuple[Slot, ...]
 
 
@@ -191,7 +192,8 @@ class _Builder:
         parts = GPU_PARTS // plan.replicas
         slots = [self._slot(resource, replica, parts, len(self.units)) for replica in range(plan.replicas)]
         number = device_id(self.cluster, uuid)
-        unit = Unit(len(self.units), len(self.gpus), number, "", "", "", GPU_PARTS, tuple(slots))
+        memory = plan.model.memory_mib - plan.model.reserved_mib
+        unit = Unit(len(self.units), len(self.gpus), number, "", "", "", GPU_PARTS, memory, tuple(slots))
         self.units.append(unit)
         return unit
 
@@ -201,7 +203,8 @@ class _Builder:
         slot = self._slot(f"mig-{profile}", 0, parts, len(self.units))
         mig_uuid = f"MIG-{_uuid(uuid, profile, place)}"
         number = device_id(self.cluster, uuid, gi_id)
-        unit = Unit(len(self.units), len(self.gpus), number, gi_id, profile, mig_uuid, parts, (slot,))
+        memory = int(profile.split(".")[1].removesuffix("gb")) * 1024 * 19 // 20
+        unit = Unit(len(self.units), len(self.gpus), number, gi_id, profile, mig_uuid, parts, memory, (slot,))
         self.units.append(unit)
         return unit
 

@@ -31,7 +31,7 @@ class SimulatorServer:
     def __init__(self, plan: Plan, *, host: str = "127.0.0.1", port: int = 0) -> None:
         raise NotImplementedError
 
-    def __enter__(self) -> "SimulatorServer":
+    def __enter__(self) -> Self:
         raise NotImplementedError
 
     def __exit__(

@@ -53,7 +53,11 @@ class Truth:
 
     def tell(self, at_ms: int, record: Told) -> Told:
         """Write the record down as known at `at_ms`, with its next revision; gives it as written."""
-        key = (type(record), getattr(record, _KEYS[type(record)]), 0 if isinstance(record, Allocation) else record.start_at)
+        key = (
+            type(record),
+            getattr(record, _KEYS[type(record)]),
+            0 if isinstance(record, Allocation) else record.start_at,
+        )
         revision = self._revisions.get(key, -1) + 1
         self._revisions[key] = revision
         told = replace(record, revision=revision)

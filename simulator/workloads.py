@@ -67,8 +67,9 @@ class WorkloadPlan:
         }
         return [f"Pod/{pod}", *between.get(self.kind, []), f"{self.kind}/{self.name}"]
 
-    def pod_name(self, ordinal: int, attempt: int, random: Random) -> str:
-        """The name that the owner's controller gives to a pod."""
+    def pod_name(self, ordinal: int, attempt: int, uid: str) -> str:
+        """The name that the owner's controller gives to the pod with this uid."""
+        random = Random(uid)
         if self.kind == "PyTorchJob":
             return f"{self.name}-{'master-0' if ordinal == 0 else f'worker-{ordinal - 1}'}"
         if self.kind in {"Notebook", "StatefulSet"}:

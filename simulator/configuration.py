@@ -1,0 +1,98 @@
+"""The configuration of a simulated cluster: the quartermaster.yaml that a person would have written for it."""
+
+from collections.abc import Sequence
+
+from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
+from simulator.cluster import Script
+from simulator.teams import TEAMS, Promise, Rule
+
+PRICES = (
+    ("*H100*", "3.10", "2.85"),
+    ("*A100*", "1.95", "1.80"),
+    ("*L40S*", "1.10", "1.10"),
+    ("*T4*", "0.35", "0.32"),
+)
+
+
+def price_change_ms(start_ms: int, end_ms: int) -> int:
+    """When the second rate card comes into force: at ten in the morning (UTC) of a day in the middle of the span."""
+    middle = start_ms + (end_ms - start_ms) // 2
+    return middle - middle % DAY_MS + 10 * HOUR_MS
+
+
+def written(script: Script, base_url: str, end_ms: int) -> str:
+    """The text of a quartermaster.yaml whose targets are `<base_url>/<node>/metrics`."""
+    change = price_change_ms(script.start_ms, end_ms)
+    cluster = script.fleet.cluster
+    targets = [
+        f'        - {{url: "{base_url}/{machine.name}/metrics", node: {machine.name}}}'
+        for machine in script.fleet.machines
+    ]
+    pools = dict.fromkeys((machine.plan.pool, machine.plan.model.name) for machine in script.fleet.machines)
+    lines = [
+        "# A simulated cluster. Everything here can be changed; `quartermaster config check` tells what is wrong.",
+        "ledger: {path: ledger}",
+        "business: {time_zone: Europe/Berlin, currency: EUR}",
+        "clusters:",
+        f"  - name: {cluster}",
+        "    holders: kubernetes",
+        "    dcgm:",
+        "      interval: 30s",
+        "      timeout: 5s",
+        "      targets:",
+        *targets,
+        "pools:  # the first that matches wins",
+        *(f'  - {{name: {pool}, models: ["{model}"]}}' for pool, model in pools),
+        "teams:",
+        *(
+            f'  - {{name: {team.name}, department: {team.department}, cost_centre: "{team.cost_centre}"}}'
+            for team in TEAMS
+        ),
+        "team_rules:  # the first that matches wins; what nothing matches is unassigned",
+        *(_rule(rule) for rule in script.rules),
+        "guarantees:",
+        *(_promise(promise) for promise in script.promises),
+        "rate_cards:",
+        *_card("list", script.start_ms - 180 * DAY_MS, 1),
+        *_card("negotiated", change, 2),
+        "thresholds:  # at or above its floor a device computes",
+        "  - {signal: gr_engine, floor: 0.02}",
+        "  - {signal: gpu_util, floor: 0.02}",
+        "  - {signal: sm, floor: 0.02}",
+        '  - {signal: power, floor: 130, model: "*H100*"}',
+        '  - {signal: power, floor: 98, model: "*A100*"}',
+        '  - {signal: power, floor: 112, model: "*L40S*"}',
+        '  - {signal: power, floor: 42, model: "*T4*"}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rule(rule: Rule) -> str:
+    parts = [f"team: {rule.team}"]
+    if rule.namespace:
+        parts.append(f'namespace: "{rule.namespace}"')
+    if rule.label is not None:
+        parts.append(f'label: {{key: {rule.label[0]}, value: "{rule.label[1]}"}}')
+    if rule.user:
+        parts.append(f'user: "{rule.user}"')
+    return f"  - {{{', '.join(parts)}}}"
+
+
+def _promise(promise: Promise) -> str:
+    limit = "" if promise.limit_gpus is None else f", limit: {promise.limit_gpus}"
+    weight = "" if promise.weight == 1 else f", weight: {promise.weight}"
+    return f"  - {{team: {promise.team}, pool: {promise.pool}, gpus: {promise.gpus}{limit}{weight}}}"
+
+
+def _card(name: str, from_ms: int, column: int) -> Sequence[str]:
+    return [
+        f"  - card: {name}",
+        "    currency: EUR",
+        "    author: finance",
+        f"    from: {to_iso(from_ms)}",
+        "    prices:",
+        *(f'      - {{model: "{price[0]}", gpu_hour: "{price[column]}"}}' for price in PRICES),
+        "    unallocated: own",
+        "    unavailable: own",
+        "    unobserved: own",
+    ]
