@@ -1,1 +1,1 @@
-"""The text that exporters serve: the grammar of Prometheus' and OpenMetrics' text formats, and a fast way through pages that repeat."""
+"""The text that exporters serve: Prometheus' and OpenMetrics' text formats, and a fast way through their pages."""

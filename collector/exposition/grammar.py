@@ -1,8 +1,8 @@
 """The grammar of a line: Prometheus' text format 0.0.4 and OpenMetrics 1.0, as prometheus_client reads them.
 
-Where this grammar and prometheus_client part, tests/exposition/test_differential.py says so, one rule each. Names in
-quotes (UTF-8) are taken in both formats. A line is judged by itself: what a family's samples mean together (buckets in
-order, groups interleaved) costs no sample.
+Where this grammar and prometheus_client part, tests/exposition/test_differential.py says so, one rule each.
+Names in quotes (UTF-8) are taken in both formats. A line is judged by itself: what a family's samples mean
+together (buckets in order, groups interleaved) costs no sample.
 """
 
 import re
@@ -17,7 +17,8 @@ _ITEM = re.compile(rf'[ \t]*(?:({_NAME})|"({_TEXT})")[ \t]*(?:=[ \t]*"({_TEXT})"
 _BLANKS = re.compile(r"[ \t]*")
 _TEXT_HEAD = re.compile(rf"[ \t]*({_NAME})?[ \t]*(\{{)?")
 _OPENMETRICS_HEAD = re.compile(rf"({_NAME})?(\{{)?")
-NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])"
+_SPECIAL = r"[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]"
+NUMBER = rf"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|{_SPECIAL})"
 _NUMBER = re.compile(NUMBER)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _TEXT_META = re.compile(
@@ -116,7 +117,7 @@ def read_labels(line: str, start: int, *, openmetrics: bool) -> tuple[dict[str, 
 
 
 def read_text_tail(tail: str) -> tuple[float, int | None]:
-    """The value and, where there is one, the timestamp (ms) behind a head of the text format. Raises ValueError."""
+    """The value and the timestamp (ms, None: none) behind a head of the text format. Raises ValueError."""
     tokens = [token for token in tail.replace("\t", " ").split(" ") if token]
     if not tokens:
         raise ValueError("there is no value")

@@ -1,4 +1,4 @@
-"""A page: what an exporter's text says, as a layout (what stands outside the values) and the values in the layout's order."""
+"""A page: what an exporter's text says, as a layout (what stands outside the values) and the values in its order."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BAD_TEXT_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that cost itself: its number on the page (from 1), its text (at most 200 characters) and what is wrong with it."""
+    """A line that cost itself: its number on the page (from 1), its text (200 characters at most), what is wrong."""
 
     number: int
     text: str
@@ -37,7 +37,7 @@ class BadLines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """What stands before a value. The same object from page to page while its text does not change, so it works as a key."""
+    """What stands before a value. One object from page to page while its text does not change: a key."""
 
     name: str
     labels: Mapping[str, str]  # one object for all lines of a page that have the same labels
@@ -45,14 +45,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The lines of a page, in order. Pages that differ in their values alone share one layout object: `is` tells."""
+    """The lines of a page, in order. Pages that differ in values alone share one layout object: `is` tells."""
 
     lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample as a page gives it; a timestamp in milliseconds since the epoch, None where the page has none."""
+    """One sample as a page gives it; a timestamp in ms since the epoch, None where the page has none."""
 
     name: str
     labels: Mapping[str, str]
@@ -67,7 +67,7 @@ class Page:
     values          float64, one a line
     timestamps_ms   int64, NO_TIMESTAMP where the line has none; None when no line has one (the usual page)
     bad_lines       the first 20 lines that could not be read, of `bad_count` in all
-    complete        False when the page is cut off: the last line has no end, or OpenMetrics' `# EOF` is missing
+    complete        False when the page is cut off: its last line has no end, or OpenMetrics' `# EOF` is missing
     """
 
     layout: Layout

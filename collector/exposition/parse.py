@@ -1,11 +1,11 @@
-"""The parser of one target's pages: it remembers the last page, so that a page whose values alone changed costs little.
+"""The parser of one target's pages: it remembers the last one, so that a page with new values costs little.
 
-    parser = Parser()                                  # one a target; not shared between threads
-    page = parser.parse(body)                          # bytes of a response → Page; never raises for what is in them
-    page = parser.parse(body, openmetrics=True)        # where the Content-Type is application/openmetrics-text
+    parser = Parser()                            # one a target; not shared between threads
+    page = parser.parse(body)                    # a response's bytes → Page; never raises for what is in them
+    page = parser.parse(body, openmetrics=True)  # where the Content-Type is application/openmetrics-text
 
-Three ways, one answer: the template of the last page (compare what stands outside the values, read the values); where
-that fails, the last page's heads line by line; and the grammar for every line that is new.
+Three ways, one answer: the template of the last page (compare what stands outside the values, read the values);
+where that fails, the last page's heads line by line; and the grammar for every line that is new.
 """
 
 from collections.abc import Container, Mapping

@@ -1,0 +1,58 @@
+"""Frozen telemetry: values that do not move any more although the energy counter should."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from collector.dcgm.metrics import NUMBER_BY_COLUMN
+
+Floats = npt.NDArray[np.float64]
+Instants = npt.NDArray[np.int64]
+_ENERGY = NUMBER_BY_COLUMN["energy_j"]
+_INTERVALS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stillness:
+    """What was seen last of each series, and when it changed last (ms since the epoch)."""
+
+    series_ids: Instants
+    signals: Floats
+    changed_at_ms: Instants
+
+
+def stillness(
+    before: Stillness | None, series_ids: Instants, signals: Floats, sampled_at_ms: int
+) -> Stillness:
+    """The next state: a series is unchanged when all its signals are as before (a missing one missing again)."""
+    changed_at_ms = np.full(len(series_ids), sampled_at_ms, np.int64)
+    if before is None:
+        return Stillness(series_ids, signals, changed_at_ms)
+    if before.series_ids is series_ids:
+        same = ((signals == before.signals) | (np.isnan(signals) & np.isnan(before.signals))).all(axis=1)
+        return Stillness(series_ids, signals, np.where(same, before.changed_at_ms, changed_at_ms))
+    last = {series_id: number for number, series_id in enumerate(before.series_ids.tolist())}
+    for number, series_id in enumerate(series_ids.tolist()):
+        was = last.get(series_id)
+        if was is not None and np.array_equal(signals[number], before.signals[was], equal_nan=True):
+            changed_at_ms[number] = before.changed_at_ms[was]
+    return Stillness(series_ids, signals, changed_at_ms)
+
+
+def frozen_rows(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> npt.NDArray[np.bool_]:
+    """Which series are frozen: unchanged for more than three of the exporter's own intervals, with energy known.
+
+    A GPU that is there draws power, so its energy moves; a counter that is not known or stands at 0 proves nothing.
+    """
+    still = sampled_at_ms - state.changed_at_ms > _INTERVALS * exporter_interval_ms
+    with np.errstate(invalid="ignore"):
+        return still & (state.signals[:, _ENERGY] > 0)
+
+
+def frozen_since(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> int | None:
+    """The instant of the page's last change, when all of it is still and at least one counter should have moved."""
+    if not frozen_rows(state, sampled_at_ms, exporter_interval_ms).any():
+        return None
+    last = int(state.changed_at_ms.max())
+    return last if sampled_at_ms - last > _INTERVALS * exporter_interval_ms else None
