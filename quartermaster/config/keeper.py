@@ -12,7 +12,7 @@ from quartermaster.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Reload:
-    """What came of reading the file again: whether it is in force, whether anything in it differs, and what to say."""
+    """What came of reading the file again: is it in force, does anything in it differ, and what to say."""
 
     accepted: bool
     changed: bool
@@ -20,10 +20,11 @@ class Reload:
 
 
 class Keeper:
-    """Holds the configuration in force (`current`). `reload` takes a new one only if it is whole, secrets included.
+    """Holds the configuration in force (`current`). `reload` takes a new one only if it is whole, secrets
+    included.
 
-    `broken` is why the file as it is now is not in force, or empty; `failures` counts the reloads that were refused.
-    Both are there for a metric and a log line.
+    `broken` is why the file as it is now is not in force, or empty; `failures` counts the reloads that
+    were refused. Both are there for a metric and a log line.
     """
 
     def __init__(self, load: Callable[[], Configuration]) -> None:
@@ -34,7 +35,7 @@ class Keeper:
         self.failures = 0
 
     def reload(self) -> Reload:
-        """Read the file again. Never raises a ConfigurationError: what is broken leaves `current` as it was."""
+        """Read the file again; what is broken leaves `current` as it was, and never raises."""
         try:
             new = self._load()
         except ConfigurationError as error:

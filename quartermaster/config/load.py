@@ -82,7 +82,7 @@ def parse_configuration(text: str, file: str, surroundings: Surroundings, *, sec
 def _validate(
     value: object, surroundings: Surroundings
 ) -> tuple[Configuration | None, Remnant, tuple[Complaint, ...]]:
-    """The configuration, if need be of what remains when all that is wrong is taken out; and what is wrong."""
+    """The configuration, or that of what remains when all that is wrong is taken out; and what is wrong."""
     remnant, found = Remnant(value), list[Complaint]()
     while True:
         try:

@@ -1,0 +1,141 @@
+"""What a configuration wishes to stand in the ledger: rows of teams, rules, quotas, floors and cards, with
+their spans."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quartermaster.config.model import Configuration, GuaranteePart, RateCardPart, TeamRulePart
+from quartermaster.ids import content_id
+from quartermaster.team import glob_matches, pattern_id
+from quartermaster.threshold import HOUSE_FLOORS
+from quartermaster.timeline import Wish
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of row that is declared: its view, its id columns, what people call it, and what a change of
+    it does.
+
+    `cuts`: usage rows end where a span of it begins or ends. `each_first`: a new id holds for all the
+    past, not only the kind's first declaration. `exclusive`: the rows of all ids share one timeline.
+    """
+
+    view: str
+    ids: tuple[str, ...]
+    title: str
+    cuts: bool = True
+    each_first: bool = False
+    exclusive: bool = False
+
+
+TEAMS = Kind("teams", ("team_id",), "team", cuts=False, each_first=True)
+RULES = Kind("team_rules", ("rule_id",), "rule")
+QUOTAS = Kind("quotas", ("cluster", "quota_id"), "guarantee")
+FLOORS = Kind("thresholds", ("threshold_id",), "threshold", cuts=False)
+CARDS = Kind("cards", ("card_id",), "rate card", exclusive=True)
+
+
+def wishes(configuration: Configuration) -> Mapping[Kind, list[Wish[Row]]]:
+    """Every row that the configuration declares, in its order. `prices` in a card's row are its price
+    list."""
+    return {
+        TEAMS: list(_teams(configuration)),
+        RULES: list(_rules(configuration)),
+        QUOTAS: list(_quotas(configuration)),
+        FLOORS: list(_floors(configuration)),
+        CARDS: list(_cards(configuration)),
+    }
+
+
+def _teams(configuration: Configuration) -> Iterator[Wish[Row]]:
+    for team in configuration.teams:
+        row: Row = {
+            "team_id": content_id("team", team.name),
+            "team": team.name,
+            "department": team.department,
+            "cost_centre": team.cost_centre,
+        }
+        yield Wish(None, None, row)
+
+
+def _rules(configuration: Configuration) -> Iterator[Wish[Row]]:
+    seen = dict[tuple[object, ...], int]()
+    for rule in configuration.team_rules:
+        content = _rule_content(rule)
+        occurrence = seen[*content.values(),] = seen.get((*content.values(),), -1) + 1
+        rule_id = content_id("rule", *content.values(), occurrence)
+        yield Wish(rule.start_at, rule.end_at, {"rule_id": rule_id, **content})
+
+
+def _rule_content(rule: TeamRulePart) -> Row:
+    return {
+        "team": rule.team,
+        "cluster_glob": rule.cluster,
+        "namespace_glob": rule.namespace,
+        "label_key": rule.label.key if rule.label else None,
+        "label_glob": rule.label.value if rule.label else None,
+        "user_pattern_id": pattern_id("user", rule.user) if rule.user else None,
+        "unix_user_pattern_id": pattern_id("unix_user", rule.unix_user) if rule.unix_user else None,
+    }
+
+
+def _quotas(configuration: Configuration) -> Iterator[Wish[Row]]:
+    for promise in configuration.guarantees:
+        for cluster in configuration.clusters:
+            if glob_matches(promise.cluster, cluster.name):
+                yield Wish(promise.start_at, promise.end_at, _quota_row(promise, cluster.name))
+
+
+def _quota_row(promise: GuaranteePart, cluster: str) -> Row:
+    return {
+        "cluster": cluster,
+        "quota_id": content_id("quota", cluster, promise.pool, promise.team, ""),
+        "team": promise.team,
+        "pool": promise.pool,
+        "guaranteed_parts": promise.guaranteed_parts,
+        "limit_parts": promise.limit_parts,
+        "weight": promise.weight,
+        "kind": "promise",
+        "source": "configuration",
+        "source_object": "",
+    }
+
+
+def _floors(configuration: Configuration) -> Iterator[Wish[Row]]:
+    own = [(floor.signal, floor.kind, floor.model, floor.floor) for floor in configuration.thresholds]
+    told = {entry[:3] for entry in own}
+    for signal, kind, model, floor in (*own, *(floor for floor in HOUSE_FLOORS if floor[:3] not in told)):
+        row: Row = {
+            "threshold_id": content_id("threshold", signal, kind, model),
+            "signal": signal,
+            "workload_kind": kind,
+            "model": model,
+            "floor": floor,
+            "measured_how": "configuration" if (signal, kind, model) in told else "default",
+        }
+        yield Wish(None, None, row)
+
+
+def _cards(configuration: Configuration) -> Iterator[Wish[Row]]:
+    cards = sorted(configuration.rate_cards, key=lambda card: -1 if card.start_at is None else card.start_at)
+    nexts = [*(card.start_at for card in cards[1:]), None]
+    for card, next_start in zip(cards, nexts, strict=True):
+        end = card.end_at if card.end_at is not None else next_start
+        yield Wish(card.start_at, end, _card_row(card, configuration.business.currency))
+
+
+def _card_row(card: RateCardPart, currency: str) -> Row:
+    return {
+        "card_id": content_id("card", card.card),
+        "card": card.card,
+        "currency": card.currency or currency,
+        "share_unallocated": card.unallocated,
+        "share_unavailable": card.unavailable,
+        "share_unobserved": card.unobserved,
+        "bill_faulted": card.bill_faulted,
+        "author": card.author,
+        "prices": tuple((price.cluster, price.pool, price.model, price.gpu_hour) for price in card.prices),
+    }

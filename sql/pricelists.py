@@ -1,0 +1,96 @@
+"""Price lists: a card's prices as rows of `rates`, version upon version; the highest version in force is the
+list."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from quartermaster.ids import content_id
+from quartermaster.timeline import Span
+
+Prices = tuple[
+    tuple[str, str, str, Decimal], ...
+]  # cluster, pool and model patterns; the price of a GPU-hour
+_FOREVER = 2**63
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """One version of a card's prices, in force over [start_at, end_at)."""
+
+    version: int
+    start_at: int
+    end_at: int | None
+    currency: str
+    prices: Prices
+
+
+def price_lists(rates: Iterable[dict[str, Any]]) -> dict[str, list[PriceList]]:
+    """The versions of each card, from the rows of `rates` in order of card, version, position (instants in
+    epoch ms)."""
+    rows = defaultdict[tuple[str, int], list[dict[str, Any]]](list)
+    for rate in rates:
+        rows[rate["card"], rate["version"]].append(rate)
+    lists = defaultdict[str, list[PriceList]](list)
+    for (card, version), entries in rows.items():
+        prices = tuple(
+            (row["cluster_glob"], row["pool_glob"], row["model_glob"], Decimal(row["price"]).normalize())
+            for row in entries
+        )
+        head = entries[0]
+        lists[card].append(PriceList(version, head["start_at"], head["end_at"], head["currency"], prices))
+    return dict(lists)
+
+
+def in_force(lists: Sequence[PriceList], instant_ms: int) -> PriceList | None:
+    """The list of the highest version in force at the instant."""
+    found = [entry for entry in lists if entry.start_at <= instant_ms < (entry.end_at or _FOREVER)]
+    return max(found, key=lambda entry: entry.version, default=None)
+
+
+def new_versions(span: Span[dict[str, Any]], lists: Sequence[PriceList]) -> list[PriceList]:
+    """The versions that must be added so that throughout the card's span its prices are in force; none where
+    they are."""
+    prices = tuple((*globs, price.normalize()) for *globs, price in span.content["prices"])
+    currency = span.content["currency"]
+    end = span.end_at or _FOREVER
+    edges = {span.start_at, *(edge for entry in lists for edge in (entry.start_at, entry.end_at or _FOREVER))}
+    added = list[PriceList]()
+    version = max((entry.version for entry in lists), default=0)
+    starts = sorted(edge for edge in edges if span.start_at <= edge < end)
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        held = in_force(lists, start)
+        if held is not None and (held.prices, held.currency) == (prices, currency):
+            continue
+        stop_at = None if stop == _FOREVER else stop
+        if added and added[-1].end_at == start:
+            added[-1] = PriceList(added[-1].version, added[-1].start_at, stop_at, currency, prices)
+        else:
+            version += 1
+            added.append(PriceList(version, start, stop_at, currency, prices))
+    return added
+
+
+def rate_rows(card: str, author: str, entry: PriceList) -> list[dict[str, Any]]:
+    """The rows of `rates` of one version."""
+    return [
+        {
+            "rate_id": content_id("rate", card, entry.version, position),
+            "card": card,
+            "version": entry.version,
+            "position": position,
+            "cluster_glob": cluster,
+            "pool_glob": pool,
+            "model_glob": model,
+            "measure": "gpu_hour",
+            "unit": "GPU-Hours",
+            "price": f"{price:f}",
+            "currency": entry.currency,
+            "start_at": entry.start_at,
+            "end_at": entry.end_at,
+            "author": author,
+        }
+        for position, (cluster, pool, model, price) in enumerate(entry.prices)
+    ]
