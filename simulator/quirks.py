@@ -31,6 +31,7 @@ PAGE = MappingProxyType(
 TRANSPORT = MappingProxyType(
     {
         "error-500": "answers 500",
+        "gzip": "packs the page where the client takes it packed",
         "half-page": "ends the connection in the middle of the page",
         "hang": "takes the request and never answers",
         "other-exporter": "answers with a node_exporter's page",
