@@ -73,13 +73,14 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
     )
     lines = _hatches(segments, pixels)
     whole = alt.Scale(domain=[0, 1], nice=False)
+    tall = alt.Scale(domain=[0, 1], nice=False, range=[_SPLIT_HEIGHT_PX, 0])
     hatch = (
         alt.Chart(_rows(lines))
         .mark_rule(strokeWidth=1.2, opacity=0.5, color=colours["text"])
         .encode(
             x=alt.X("x:Q", scale=whole, axis=None),
             x2="x2:Q",
-            y=alt.Y("y:Q", scale=whole, axis=None),
+            y=alt.Y("y:Q", scale=tall, axis=None),
             y2="y2:Q",
         )
     )
@@ -135,9 +136,12 @@ def cost_by_day(
 
 
 def team_bars(
-    teams: Sequence[TeamBar], tone: Tone, width: Width = "container", label_px: int = 150
+    teams: Sequence[TeamBar], tone: Tone, width: Width = "container", label_px: int = 150, axis_px: int = 0
 ) -> "alt.LayerChart":
-    """A bar a team: GPUs held on average, cut by state, with a mark where the team's guarantee ends."""
+    """A bar a team: GPUs held on average, cut by state, with a mark where the team's guarantee ends.
+
+    `axis_px` is what the axis takes, for a host that counts it into the height (Streamlit does).
+    """
     import altair as alt
 
     colours = palette(tone)
@@ -151,7 +155,7 @@ def team_bars(
         axis=_axis(labelLimit=label_px, ticks=False, labelPadding=8, labelFontSize=12),
         scale=alt.Scale(paddingInner=0.34),
     )
-    height = max(1, len(names)) * 30
+    height = max(1, len(names)) * 30 + axis_px
     bars = (
         alt.Chart(_rows(rows), width=width, height=height)
         .mark_bar(stroke=colours["background"], strokeWidth=0.8)
@@ -174,7 +178,7 @@ def team_bars(
     promised = {team.team: team.guaranteed_gpus for team in teams if team.guaranteed_gpus}
     marks = (
         alt.Chart(_rows([{"team": name, "guaranteed": gpus} for name, gpus in promised.items()]))
-        .mark_tick(thickness=3, size=24, opacity=1, color=colours["text"])
+        .mark_tick(thickness=3, size=23, opacity=1, color=colours["text"])
         .encode(
             y=y,
             x="guaranteed:Q",

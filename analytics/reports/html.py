@@ -101,6 +101,7 @@ def _environment() -> Environment:
         "pms_hours": _pms_hours,
         "percent": summary.percent,
         "instant": instant,
+        "price": summary.price,
     }
     return environment
 

@@ -228,12 +228,20 @@ def idle_percent(row: TeamRow) -> str:
     return f"{100 * row.split.idle.pms / row.split.held.pms:.1f}" if row.split.held.pms else "0"
 
 
+def price(unit_price: Decimal) -> str:
+    """A price for the eye: at least two decimals, and no more than it has."""
+    text = f"{unit_price:,f}".rstrip("0")
+    return text + "0" * max(0, 2 - len(text.partition(".")[2]))
+
+
 def _change(report: WeeklyReport) -> str:
     before = report.pool_cost_before
     if before is None or not before:
         return "no week before to compare with"
+    if report.provisional:
+        return f"so far; {money(report, before, 0)} in the week before"
     change = 100 * (report.pool_cost - before) / before
-    return f"{change:+.1f} % against the week before".replace("-", "−")
+    return f"{change:+.1f}\u00a0% against the week before".replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)

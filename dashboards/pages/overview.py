@@ -9,11 +9,17 @@ from analytics.reports.theme import Tone
 from dashboards import access, data
 from quartermaster.errors import QuartermasterError
 
+# On a telephone the title has a line of its own; a legend needs less air, for the page has its own.
+_STYLE = """<style>
+.qm > .legend { margin-top: -4px; }
+@media (max-width: 640px) { .st-key-masthead > :first-child { flex: 1 1 100% !important; min-width: 100%; } }
+</style>"""
+
 
 def render() -> None:
     """The page, in whichever state the ledger is: missing, empty, partial, whole."""
     tone: Tone = "dark" if st.context.theme.type == "dark" else "light"
-    st.html(html.style(tone))
+    st.html(html.style(tone) + _STYLE)
     try:
         where = access.place()
         weeks = data.weeks(where)
@@ -76,7 +82,7 @@ def _show(report: WeeklyReport, tone: Tone) -> None:
     with right, _card("Held, against guarantees", "teams"):
         st.html(html.block("team_note", report))
         if report.by_team:
-            held = charts.team_bars(summary.team_bars(report), tone, label_px=110)
+            held = charts.team_bars(summary.team_bars(report), tone, label_px=110, axis_px=46)
             st.altair_chart(
                 held, theme=None, alt="Bars of GPUs held by team; the figures are in the table below."
             )
@@ -96,7 +102,7 @@ def _show(report: WeeklyReport, tone: Tone) -> None:
 
 
 def _card(title: str, key: str) -> DeltaGenerator:
-    card = st.container(border=True, key=f"card-{key}")
+    card = st.container(border=True, key=f"card-{key}", height="stretch", gap="xsmall")
     card.subheader(title, anchor=False)
     return card
 
