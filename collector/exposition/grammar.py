@@ -25,8 +25,9 @@ _TEXT_META = re.compile(
     rf'[ \t]*#[ \t]+(HELP|TYPE)(?:[ \t]+({_NAME}|"{_TEXT}")(?=[ \t]|$)|(?=[ \t]*$))[ \t]*(.*)', re.DOTALL
 )
 _TEXT_META_BEGIN = re.compile(r"[ \t]*#[ \t]+(?:HELP|TYPE)(?=[ \t]|$)")
-_OPENMETRICS_META = re.compile(rf'# +(HELP|TYPE|UNIT) +({_NAME}|"{_TEXT}") (.*)', re.DOTALL)
+_OPENMETRICS_META = re.compile(rf'# +(HELP|TYPE|UNIT) +({_NAME}|"{_TEXT}") +(.*)', re.DOTALL)
 _ESCAPE = re.compile(r'\\([\\n"])')
+_TYPES = {"counter", "gauge", "summary", "histogram", "gaugehistogram", "unknown", "info", "stateset"}
 _LONGEST_EXEMPLAR = 128
 _INT64 = 2**63
 
@@ -47,16 +48,16 @@ def check_comment(line: str, *, openmetrics: bool) -> None:
         if found is None:
             raise ValueError("this is neither HELP, TYPE, UNIT nor EOF of a metric with a right name")
         keyword, name, rest = found.groups()
-        if keyword == "TYPE" and rest == "untyped":
-            raise ValueError("untyped is no type of OpenMetrics")
+        if keyword == "TYPE" and rest not in _TYPES:
+            raise ValueError(f"{rest[:40]!r} is no type of OpenMetrics")
         if keyword == "UNIT" and rest and not unquote(name).endswith("_" + rest):
             raise ValueError("the name does not end in the unit")
     elif _TEXT_META_BEGIN.match(line):
         found = _TEXT_META.fullmatch(line)
         if found is None:
             raise ValueError("the metric's name is not right")
-        if found[1] == "TYPE" and not found[3]:
-            raise ValueError("TYPE has no type")
+        if found[1] == "TYPE" and found[3].rstrip(" \t") not in _TYPES | {"untyped"}:
+            raise ValueError(f"{found[3][:40]!r} is no type")
 
 
 def read_head(
@@ -85,6 +86,8 @@ def read_head(
         raise ValueError("there is no metric's name" if name is None else "the metric has two names")
     if name is not None:
         return Head(name, labels, end)
+    if not labels["__name__"]:
+        raise ValueError("the metric's name is empty")
     return Head(labels["__name__"], {key: value for key, value in labels.items() if key != "__name__"}, end)
 
 
