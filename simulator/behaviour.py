@@ -1,4 +1,4 @@
-"""Behaviours: what a pod's processes do to the device they sit on, as a few numbers that physics can be made of."""
+"""Behaviours: what a pod's processes do to the device they sit on, as a few numbers for the physics."""
 
 from dataclasses import dataclass, replace
 from random import Random
@@ -6,12 +6,12 @@ from random import Random
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How busy a pod keeps its device. Ratios are 0–1; `sm`, `tensor`, `dram`, `heat` scale with the activity.
+    """How busy a pod keeps its device. Ratios are 0–1; `sm`, `tensor`, `dram`, `heat` scale with activity.
 
-    `level` is the activity while it works; `rhythm` how far the time of day bends it (0 not, 1 fully); `duty` the part of
-    its ten-minute windows in which it works at all; `dip` the part of each half hour that a checkpoint takes. From
-    `quiet_after_ms` (since its start) on it does nothing; from `hung_after_ms` on it spins: GPU_UTIL says 100 and no work
-    is done.
+    `level` is the activity while it works; `rhythm` how far the time of day bends it (0 not, 1 fully); `duty`
+    the part of its ten-minute windows in which it works at all; `dip` the part of each half hour that a
+    checkpoint takes. From `quiet_after_ms` (since its start) on it does nothing; from `hung_after_ms` on it
+    spins: GPU_UTIL says 100 and no work is done.
     """
 
     name: str
@@ -89,5 +89,5 @@ def notebook(random: Random, quiet_after_ms: int | None) -> Behaviour:
 
 
 def hung(random: Random, hung_after_ms: int) -> Behaviour:
-    """A training that one lost peer stops after a while: its kernels spin, and nothing is computed any more."""
+    """A training that loses a peer after a while: its kernels spin, and nothing is computed any more."""
     return replace(training(random), name="hung", hung_after_ms=hung_after_ms)

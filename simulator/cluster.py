@@ -38,7 +38,7 @@ class Script:
 
 
 class Cluster:
-    """Pods, machines and devices at `clock_ms`. The same script gives the same life, however the clock is stepped."""
+    """Pods, machines and devices at `clock_ms`. The same script gives the same life, however stepped."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

@@ -1,4 +1,4 @@
-"""The configuration of a simulated cluster: the quartermaster.yaml that a person would have written for it."""
+"""The configuration of a simulated cluster: the quartermaster.yaml that a person would write for it."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ PRICES = (
 
 
 def price_change_ms(start_ms: int, end_ms: int) -> int:
-    """When the second rate card comes into force: at ten in the morning (UTC) of a day in the middle of the span."""
+    """When the second rate card comes into force: at 10:00 UTC of a day in the middle of the span."""
     middle = start_ms + (end_ms - start_ms) // 2
     return middle - middle % DAY_MS + 10 * HOUR_MS
 
@@ -30,7 +30,7 @@ def written(script: Script, base_url: str, end_ms: int) -> str:
     ]
     pools = dict.fromkeys((machine.plan.pool, machine.plan.model.name) for machine in script.fleet.machines)
     lines = [
-        "# A simulated cluster. Everything here can be changed; `quartermaster config check` tells what is wrong.",
+        "# A simulated cluster. Change what you like; `quartermaster config check` tells what is wrong.",
         "ledger: {path: ledger}",
         "business: {time_zone: Europe/Berlin, currency: EUR}",
         "clusters:",

@@ -1,4 +1,4 @@
-"""The devices' physics: activity, power, energy, temperature, memory and clocks of every GPU, tick by tick."""
+"""The devices' physics: activity, power, energy, temperature and memory of every GPU, tick by tick."""
 
 from dataclasses import dataclass
 
@@ -52,7 +52,7 @@ class _Tick:
 
 
 class Devices:
-    """Every GPU of a fleet. Energy is the integral of power; a tick's noise depends on the seed and the tick alone."""
+    """Every GPU of a fleet. Energy is the integral of power; noise depends on the seed and the tick alone."""
 
     def __init__(self, fleet: Fleet, seed: int, start_ms: int) -> None:
         self.tick_ms = start_ms - start_ms % TICK_MS
@@ -207,7 +207,7 @@ class Devices:
 
 
 def _daylight(ticks: npt.NDArray[np.int64]) -> Floats:
-    """How much of their day's peak a service's users ask for: least at 03:00 UTC, most at 15:00, less at week-ends."""
+    """How much of its peak a service is asked for: least at 03:00 UTC, most at 15:00, less at week-ends."""
     hours = ticks / (DAY_MS / 24)
     curve = 0.5 - 0.5 * np.cos((hours - 3) * (2 * np.pi / 24))
     weekend = (ticks // DAY_MS + 3) % 7 >= 5  # 1970-01-01 was a Thursday

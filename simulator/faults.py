@@ -14,7 +14,7 @@ _MEAN_NODE_DAYS = {"cordon": 55.0, "lost": 110.0, "sick": 60.0, "xid": 30.0, "ex
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of a node. Kinds: cordon, lost (NotReady), sick (a GPU), xid (of a program), exporter (no telemetry)."""
+    """A fault of a node: cordon, lost (NotReady), sick (a GPU), xid (a program's), exporter (it is down)."""
 
     start_ms: int
     end_ms: int
@@ -25,7 +25,7 @@ class Fault:
 
 
 def plans(seed: int, fleet: Fleet, start_ms: int, end_ms: int) -> list[Fault]:
-    """The span's faults in order of time: as many as node-days make likely, and one of each kind in spans over a day."""
+    """The span's faults in order of time, as many as node-days make likely; one of each in over a day."""
     found = [fault for kind in _MEAN_NODE_DAYS for fault in _of_kind(kind, seed, fleet, start_ms, end_ms)]
     return sorted(found, key=lambda fault: (fault.start_ms, fault.node, fault.kind))
 

@@ -14,7 +14,7 @@ UNCARVED = "uncarved"
 
 @dataclass(frozen=True)
 class NodePlan:
-    """A node to be built. `mig`: the profiles of each carved GPU, by index; `replicas` above 1: time-sliced."""
+    """A node to be built. `mig`: the profiles of each carved GPU, by index; `replicas` > 1: time-sliced."""
 
     name: str
     pool: str

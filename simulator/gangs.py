@@ -208,7 +208,7 @@ class Teller:
         pod.allocation = self._truth.tell(at_ms, replace(pod.allocation, started_at=at_ms))
 
     def ended(self, at_ms: int, pod: Pod, evidence: str, sure_end_at: int | None = None) -> None:
-        """A pod has ended; `sure_end_at` is the last instant at which its node was heard of, where it was lost."""
+        """A pod has ended; `sure_end_at` is when its node was last heard of, where that was lost."""
         ended = replace(pod.allocation, end_at=at_ms, end_evidence=evidence, sure_end_at=sure_end_at)
         pod.allocation = self._truth.tell(at_ms, ended)
         for holding in pod.holdings:

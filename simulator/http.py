@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server for pages: keep-alive, fast, and able to do wrong what real servers and networks do wrong."""
+"""A small HTTP/1.1 server for pages: fast, and able to do wrong what real servers and networks do wrong."""
 
 import asyncio
 import gzip

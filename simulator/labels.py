@@ -1,4 +1,4 @@
-"""Label generations: how each version of dcgm-exporter writes down which device and which pod a value belongs to."""
+"""Label generations: how each version of dcgm-exporter says which device and pod a value belongs to."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,7 +11,7 @@ DRIVER = "gpu.nvidia.com"
 
 @dataclass(frozen=True)
 class Generation:
-    """The labels of some versions of the exporter. Later ones have all that earlier ones have, unless it was renamed."""
+    """The labels of some versions of the exporter. Later ones have what earlier ones have, or rename it."""
 
     name: str
     blank_pods: bool = False  # container, namespace and pod are there, and empty, on a free GPU
@@ -90,7 +90,7 @@ def device_labels(
 
 
 def pod_labels(generation: Generation, pod: Pod | None) -> list[tuple[str, str]]:
-    """Which pod: container, namespace, pod under this generation's names; its uid where the generation has it."""
+    """Which pod: container, namespace, pod under this generation's names; its uid where it has that."""
     own = [("container", "exporter"), ("namespace", "gpu-monitoring"), ("pod", "dcgm-exporter-x7k2p")]
     found = own if generation.exporter_pod else []
     if pod is None:

@@ -1,4 +1,4 @@
-"""Machines as they stand: which slots are free, what is cordoned, lost or sick, and the records that tell of it."""
+"""Machines as they stand: free slots, what is cordoned, lost or sick, and the records that tell of it."""
 
 from dataclasses import replace
 

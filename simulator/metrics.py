@@ -131,7 +131,7 @@ NUMBER = {
 
 
 class Figures:
-    """All values of a fleet in one vector: metric by metric of every unit, then GPU_UTIL and FB_USED slot by slot."""
+    """All values of a fleet in one vector: metric by metric of each unit, then some slot by slot."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._units = len(fleet.units)

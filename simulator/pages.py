@@ -29,7 +29,7 @@ _MEMORY = {NUMBER["FB_FREE"], NUMBER["FB_USED"], NUMBER["FB_RESERVED"]}
 
 @dataclass(frozen=True)
 class Scene:
-    """What a page shows of a moment: the pod on each slot of the fleet, the XID of each GPU, labels or none."""
+    """What a page shows of a moment: the pod on each slot of the fleet, each GPU's XID, labels or none."""
 
     occupants: Sequence[Pod | None]
     xids: Sequence[int]

@@ -1,4 +1,4 @@
-"""Quirks: what real exporters do wrong, and how a network lets them down, each to be switched on for a node."""
+"""Quirks: what real exporters and networks do wrong, each to be switched on for a node."""
 
 from collections.abc import Sequence
 from types import MappingProxyType

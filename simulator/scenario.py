@@ -1,7 +1,7 @@
 """Scenarios: whole clusters with their teams and a span of work, ready to run."""
 
 from quartermaster.errors import InputError
-from simulator import configuration, faults, habits, teams
+from simulator import configuration, diary, faults, teams
 from simulator.cluster import Script
 from simulator.fleet import NodePlan, build
 from simulator.models import A100, H100, L40S, T4
@@ -13,7 +13,7 @@ _CARVED = (("3g.40gb", "2g.20gb", "1g.10gb"), ("1g.10gb",) * 7, ("3g.40gb", "3g.
 
 
 def demo(seed: int, start_ms: int, end_ms: int, *, quick: bool = False) -> ClusterSimulation:
-    """The demo's cluster: 104 GPUs (quick: 36) in four pools, eight teams and a span of their work, told by `seed` alone.
+    """The demo: 104 GPUs (quick: 44) in four pools, eight teams and a span of their work, told by `seed`.
 
     Raises InputError for a span that ends before it starts.
     """
@@ -25,7 +25,7 @@ def demo(seed: int, start_ms: int, end_ms: int, *, quick: bool = False) -> Clust
     resources = {(machine.plan.pool, slot.resource) for machine in fleet.machines for slot in machine.slots()}
     workloads = [
         plan
-        for plan in habits.plans(seed, start_ms, end_ms, lambda pool: have.get(pool, 0) / full[pool])
+        for plan in diary.plans(seed, start_ms, end_ms, lambda pool: have.get(pool, 0) / full[pool])
         if (plan.pool, plan.resource) in resources
     ]
     script = Script(
@@ -43,7 +43,7 @@ def demo(seed: int, start_ms: int, end_ms: int, *, quick: bool = False) -> Clust
 
 
 def _nodes(*, quick: bool) -> list[NodePlan]:
-    h100, a100, l40s, t4 = (2, 1, 1, 2) if quick else (6, 3, 4, 4)
+    h100, a100, l40s, t4 = (3, 1, 1, 2) if quick else (6, 3, 4, 4)
     carved = (*(() for _ in range(8 - len(_CARVED))), *_CARVED)
     return [
         *(NodePlan(f"h100-{n}", "training", H100, 8) for n in range(h100)),

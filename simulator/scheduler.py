@@ -25,7 +25,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Running:
-    """A gang that holds slots; `places` has a (node, slots) a pod. A terminating one holds until it is gone."""
+    """A gang that holds slots; `places`: a (node, slots) a pod. A terminating one holds until it is gone."""
 
     gang: int
     team: str
@@ -63,9 +63,9 @@ def decide(
 ) -> Decision:
     """One pass over a pool.
 
-    First those who ask within their guarantee, by priority and waiting time: where nothing is free, preemptible work of
-    borrowers gives way, the youngest first and no more than it takes. Then, unless an owner waits for somebody to go,
-    those who borrow, the least above their guarantee (by weight) first.
+    First those who ask within their guarantee, by priority and waiting time: where nothing is free,
+    preemptible work of borrowers gives way, the youngest first and no more than it takes. Then, unless an
+    owner waits for somebody to go, those who borrow, the least above their guarantee (by weight) first.
     """
     work = _Pass(running, dict(free), quotas)
     borrowers: list[Ask] = []

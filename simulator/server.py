@@ -24,7 +24,7 @@ _STOP_S = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate. `speed` 0: the clock stands until `advance`; else so many virtual seconds a real second."""
+    """What to simulate. `speed` 0: the clock stands until `advance`; else virtual seconds a real second."""
 
     seed: int
     start_ms: int
@@ -91,8 +91,8 @@ async def serve(
 class SimulatorServer:
     """A context manager: the child process starts on entry (spawn) and ends on exit, or with its parent.
 
-    It listens on 127.0.0.1 unless told otherwise. Entering raises InputError for a plan that is wrong, SourceError where
-    the port is taken.
+    It listens on 127.0.0.1 unless told otherwise. Entering raises InputError for a plan that is wrong,
+    SourceError where the port is taken.
     """
 
     def __init__(self, plan: Plan, *, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -140,7 +140,7 @@ class SimulatorServer:
         return self._ask("truth", since_ms)
 
     def switch(self, node: str, quirks: Sequence[str]) -> None:
-        """Set the quirks of a node ("*": of all); none ends them. Raises InputError for a name that is not known."""
+        """Set the quirks of a node ("*": of all); none ends them. Raises InputError for an unknown name."""
         self._ask("switch", node, tuple(quirks))
 
     def speak(self, node: str, generation: str) -> None:

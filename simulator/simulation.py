@@ -14,12 +14,12 @@ from simulator.truth import Record
 
 
 class ClusterSimulation:
-    """A cluster that stands at `clock_ms`. The same seed gives the same records and pages, however the clock is stepped."""
+    """A cluster that stands at `clock_ms`. A seed gives the same records and pages, however it is stepped."""
 
     def __init__(
         self, script: Script, generations: Mapping[str, str], configure: Callable[[str], str]
     ) -> None:
-        """`generations` names the label generation of each pool; `configure` writes a configuration for a base URL."""
+        """`generations`: each pool's label generation; `configure` writes a configuration for a base URL."""
         self.cluster = Cluster(script)
         self._configure = configure
         self._figures = Figures(script.fleet)
@@ -45,14 +45,14 @@ class ClusterSimulation:
         self.cluster.advance(to_ms)
 
     def truth(self, since_ms: int | None = None) -> dict[str, list[Record]]:
-        """What a Kubernetes watch told after `since_ms` (None: from the start) and until the clock: {table: records}.
+        """What a Kubernetes watch said after `since_ms` (None: the start) until now, as {table: records}.
 
-        Versions with growing revisions, ready for `ledger.append`; with them the watermarks of holders and quota.
+        Versions with growing revisions, ready for `ledger.append`; and the watermarks of holders and quota.
         """
         return self.cluster.truth.since(since_ms, self.clock_ms)
 
     def page(self, node: str, now_ms: int) -> bytes | None:
-        """The page of the node's exporter at `now_ms` (the clock moves there first); None where it does not answer.
+        """The page of the node's exporter at `now_ms` (the clock moves there first); None where it is down.
 
         Raises InputError for a node that is not there.
         """
@@ -62,7 +62,7 @@ class ClusterSimulation:
         return self._exporters[node].page(self._values(), self._figures, self.clock_ms)
 
     def switch(self, node: str, names: Sequence[str]) -> None:
-        """Set a node's quirks ("*": every node's); none ends them. Raises InputError for a name that is no quirk's."""
+        """Set a node's quirks ("*": every node's); none ends them. Raises InputError for an unknown name."""
         switched = quirks.checked(names)
         for name in self.nodes if node == "*" else (node,):
             self.cluster.machine(name)
@@ -81,7 +81,7 @@ class ClusterSimulation:
             self._exporters[name].generation = known
 
     def configuration(self, base_url: str) -> str:
-        """The text of a quartermaster.yaml for this cluster, whose pages stand at `<base_url>/<node>/metrics`."""
+        """The text of a quartermaster.yaml for this cluster; pages stand at `<base_url>/<node>/metrics`."""
         return self._configure(base_url)
 
     def _values(self) -> Floats:

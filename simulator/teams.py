@@ -63,13 +63,13 @@ PROMISES = (
 )
 
 RULES = (
-    Rule("language", namespace="language-*"),
+    Rule("language", namespace="lm-*"),
     Rule("vision", namespace="vision-*"),
     Rule("speech", namespace="speech-*"),
     Rule("search", namespace="search-*"),
     Rule("recommend", namespace="recommend*"),
     Rule("genomics", namespace="bio-*"),
-    Rule("evaluation", namespace="platform-eval"),
+    Rule("evaluation", namespace="eval-*"),
     Rule("climate", namespace="shared-*", user="clim-*"),
     *(Rule(team.name, namespace="shared-*", label=("team", team.name)) for team in TEAMS),
     Rule("climate", namespace="climate-*"),

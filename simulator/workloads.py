@@ -29,8 +29,9 @@ class Pull:
 class WorkloadPlan:
     """A workload as its owner will submit it.
 
-    A gang binds all its pods at once, others pod by pod. `attempts_ms` are the run times of one attempt after the other
-    (a failing Job's retries, a Deployment's roll-outs); after the last it is done. `ends` says how attempts end.
+    A gang binds all its pods at once, others pod by pod. `attempts_ms` are the run times of one attempt after
+    the other (a failing Job's retries, a Deployment's roll-outs); after the last it is done. `ends` says how
+    attempts end.
     """
 
     submit_ms: int
