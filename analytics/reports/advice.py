@@ -70,31 +70,31 @@ def signals(evidence: Evidence) -> str:
 
 
 def advice(evidence: Evidence) -> str:
-    """What to do, in one sentence."""
+    """What to do, as the end of a sentence: `save the work and stop the notebook: …`."""
     match evidence.why:
         case "not started":
-            return "Its containers do not start: read the pod's events (image, volume), mend or delete it."
+            return "its containers do not start: read the pod's events (image, volume), mend or delete it."
         case "stalled":
             return (
-                "Busy by the counter, yet no work is done: read its log, then restart it from a checkpoint."
+                "busy by the counter, yet no work is done: read its log, then restart it from a checkpoint."
             )
         case "over-requested":
             used = evidence.devices - evidence.idle_devices
-            return f"Ask for {used} of its {evidence.devices} GPUs: the others never computed."
+            return f"ask for {used} of its {evidence.devices} GPUs: the others never computed."
         case _:
             return _idle_advice(evidence)
 
 
 def _idle_advice(evidence: Evidence) -> str:
     if evidence.kind in _NOTEBOOKS:
-        return "Save the work and stop the notebook: what is on its volume stays, what is in memory is lost."
+        return "save the work and stop the notebook: what is on its volume stays, what is in memory is lost."
     if evidence.kind in _SERVERS:
         if evidence.idle_pms < evidence.held_pms:
-            return "Scale it down at night and at weekends, or let it share a GPU (MIG)."
-        return "Nobody asks it anything: scale it to zero."
+            return "scale it down at night and at weekends, or let it share a GPU (MIG)."
+        return "nobody asks it anything: scale it to zero."
     if evidence.idle_pms >= evidence.held_pms:
-        return "It has done nothing all week: ask its owner, and end it."
-    return "See what it waits for (data, a peer, a lock), and let it end when it is done."
+        return "it has done nothing all week: ask its owner, and end it."
+    return "see what it waits for (data, a peer, a lock), and let it end when it is done."
 
 
 def _peak(value: int | None, scale: int, places: int, unit: str) -> str:

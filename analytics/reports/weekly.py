@@ -115,7 +115,7 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
     total = next(row for row in figures if row["level"] == "all")
     quota = {row["team"]: row for row in queries.rows("quota")}
     departments = {row["team"]: row["department"] for row in queries.rows("teams")}
-    if not total["row_count"] and not (team in departments or quota):
+    if not total["row_count"] and not quota and (team is None or team not in departments):
         raise _nothing(queries, departments)
     currency, unit_prices = _prices(queries)
     known_until_ms: int | None = queries.rows("known")[0]["known_until_ms"]
