@@ -17,6 +17,7 @@ REASONS_KEPT = 4
 # What a target's own answer does not tell by itself; the fetch's reasons (timeout, refused, status 500 …) come beside them.
 NOT_AN_EXPORTER = "not an exporter"
 HALF_PAGE = "half page"
+NOT_UNDERSTOOD = "not understood"
 FROZEN = "frozen"
 CLOCK_JUMPED = "clock jumped"
 OVERLAPPED = "overlapped"

@@ -162,8 +162,11 @@ class Round:
             return
         if isinstance(answer, Failure):
             self._miss(seat, at_ms, answer.reason, answer.detail)
-        else:
+            return
+        try:
             self._understand(seat, answer, at_ms)
+        except Exception as error:  # noqa: BLE001  a page is a stranger's: what breaks us costs its target alone
+            self._miss(seat, at_ms, gaps.NOT_UNDERSTOOD, f"{type(error).__name__}: {error}")
 
     def _understand(self, seat: _Seat, answer: Fetched, at_ms: int) -> None:
         page = seat.parser.parse(

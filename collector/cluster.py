@@ -1,0 +1,152 @@
+"""One cluster's loop: who is visited when, and when what was gathered is handed on."""
+
+import asyncio
+import heapq
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from collector.batch import Opening
+from collector.dcgm.fetch import Fetcher
+from collector.discovery import Discovery
+from collector.health import Metrics
+from collector.log import Log
+from collector.round import Outcome, Round
+from collector.targets import Target
+from quartermaster.config.model import ClusterPart
+
+HandOn = Callable[[Outcome, tuple[Opening, ...]], Awaitable[None]]
+# A batch is handed on at least so often; files and names are looked at so often.
+_HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
+# Visits that fall due within this time are begun together.
+_GRAIN_S = 0.01
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What every cluster's loop shares: the log, the metrics, the wall clock, and who takes what was gathered."""
+
+    log: Log
+    metrics: Metrics
+    wall: Callable[[], int]
+    hand_on: HandOn
+
+
+class ClusterLoop:
+    """Visits the targets of one cluster, each at its own moment of the interval, until it is stopped."""
+
+    def __init__(self, part: ClusterPart, folder: Path, around: Surroundings) -> None:
+        """`folder` is what relative paths start from. Raises ConfigurationError for unusable credentials."""
+        self.part = part
+        self._log, self._metrics = around.log, around.metrics
+        self._wall, self._hand_on = around.wall, around.hand_on
+        self._interval_s = part.dcgm.interval_ms / 1000
+        self._fetcher = Fetcher(part.dcgm)
+        self._discovery = Discovery(part, folder, self._complain)
+        self.round = Round(part.name, part.dcgm.interval_ms, self._fetcher)
+        self._openings: tuple[Opening, ...] = ()
+        self._open = AsyncExitStack()
+        self._due: list[tuple[float, Target]] = []
+        self._scheduled: set[Target] = set()
+        self._visits: set[asyncio.Task[None]] = set()
+        self._duties: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Find the targets and begin to visit them."""
+        await self._begin()
+        duties = (self._visit_all_in_turn(), self._keep_handing_on(), self._keep_discovering())
+        self._duties = [asyncio.create_task(duty) for duty in duties]
+
+    async def once(self) -> int:
+        """Visit every target once, at once, and hand on what they gave; how many visits gave nothing."""
+        await self._begin()
+        try:
+            now = self._wall()
+            await asyncio.gather(*(self.round.visit(target, now) for target in self.round.targets))
+            return sum((await self._take(self._wall())).missed.values())
+        finally:
+            await self._open.aclose()
+
+    async def stop(self) -> None:
+        """Visit nobody any more; what visits under way still bring is handed on."""
+        for duty in self._duties:
+            duty.cancel()
+        await asyncio.gather(*self._duties, *self._visits, return_exceptions=True)
+        await self._take(self._wall())
+        await self._open.aclose()
+
+    def check(self) -> None:
+        """Raise what ended one of the duties: none ends by itself."""
+        for duty in self._duties:
+            if duty.done() and not duty.cancelled():
+                duty.result()
+
+    async def _begin(self) -> None:
+        await self._open.enter_async_context(self._fetcher)
+        await self._rediscover()
+        now = self._wall()
+        ids = [target.target_id for target in self.round.targets]
+        self._openings = (Opening(self.part.name, self.round.source, now, self.part.dcgm.interval_ms, ids),)
+
+    async def _rediscover(self) -> None:
+        self.round.retarget(await self._discovery.targets(), self._wall())
+        self._metrics.troubles.labels(self.part.name).set(len(self._discovery.troubles))
+        now = time.monotonic()
+        for target in self.round.targets:
+            if target not in self._scheduled:
+                self._scheduled.add(target)
+                spread_s = target.target_id % self.part.dcgm.interval_ms / 1000
+                heapq.heappush(self._due, (now + spread_s, target))
+
+    async def _keep_discovering(self) -> None:
+        while True:
+            await asyncio.sleep(min(_REDISCOVER_S, self._interval_s))
+            await self._rediscover()
+
+    async def _keep_handing_on(self) -> None:
+        every_s = min(_HAND_ON_S, self._interval_s)
+        next_at = time.monotonic() + every_s
+        while True:
+            await asyncio.sleep(max(0.0, next_at - time.monotonic()))
+            next_at += every_s
+            await self._take(self._wall())
+
+    async def _visit_all_in_turn(self) -> None:
+        while True:
+            now = time.monotonic()
+            present = set(self.round.targets)
+            while self._due and self._due[0][0] <= now:
+                due, target = heapq.heappop(self._due)
+                if target not in present:
+                    self._scheduled.discard(target)
+                    continue
+                self._visit(target)
+                later = int((now - due) / self._interval_s)
+                if later:
+                    self._metrics.late.labels(self.part.name).inc(later)
+                heapq.heappush(self._due, (due + (later + 1) * self._interval_s, target))
+            wait_s = self._due[0][0] - time.monotonic() if self._due else self._interval_s
+            await asyncio.sleep(max(_GRAIN_S, min(wait_s, 1.0)))
+
+    def _visit(self, target: Target) -> None:
+        task = asyncio.create_task(self.round.visit(target, self._wall()))
+        self._visits.add(task)
+        task.add_done_callback(self._visits.discard)
+
+    async def _take(self, now_ms: int) -> Outcome:
+        outcome = self.round.take(now_ms)
+        openings, self._openings = self._openings, ()
+        self._metrics.note(outcome, len(self.round.targets), self.round.silent)
+        for target, reason, detail in outcome.failures:
+            self._log.warning(
+                "gap begins", cluster=self.part.name, target=target.name, reason=reason, detail=detail
+            )
+        for target in outcome.recovered:
+            self._log.info("gap ends", cluster=self.part.name, target=target.name)
+        await self._hand_on(outcome, openings)
+        return outcome
+
+    def _complain(self, source: str, what: str) -> None:
+        self._log.warning("no targets from", cluster=self.part.name, source=source, what=what)
