@@ -88,10 +88,18 @@ class ClusterLoop:
         await self._rediscover()
         now = self._wall()
         ids = [target.target_id for target in self.round.targets]
+        self._say_targets(len(ids))
         self._openings = (Opening(self.part.name, self.round.source, now, self.part.dcgm.interval_ms, ids),)
 
+    def _say_targets(self, count: int) -> None:
+        said = self._log.info if count else self._log.warning
+        said("watching", cluster=self.part.name, targets=count, interval_s=self._interval_s)
+
     async def _rediscover(self) -> None:
+        before = len(self.round.targets)
         self.round.retarget(await self._discovery.targets(), self._wall())
+        if self._duties and len(self.round.targets) != before:
+            self._say_targets(len(self.round.targets))
         self._metrics.troubles.labels(self.part.name).set(len(self._discovery.troubles))
         now = time.monotonic()
         for target in self.round.targets:

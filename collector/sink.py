@@ -95,10 +95,10 @@ class Sink:
     def _run(self) -> None:
         while True:
             with self._changed:
-                if self._stopping:
-                    break
-                if self._pause_s or not self.waiting:
-                    self._changed.wait(self._pause_s or max(0.0, self._tend_at - time.monotonic()))
+                if self._pause_s and not self._stopping:
+                    self._changed.wait_for(lambda: self._stopping, self._pause_s)
+                elif not self.waiting and not self._stopping:
+                    self._changed.wait(max(0.0, self._tend_at - time.monotonic()))
                 if self._stopping:
                     break
             self._attempt(self._step)

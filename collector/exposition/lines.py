@@ -9,8 +9,10 @@ from typing import NamedTuple
 from collector.exposition import grammar
 from collector.exposition.page import NO_TIMESTAMP, BadLines, Line
 
-_TEXT_TAIL = re.compile(rf" ({grammar.NUMBER})(?: ([0-9]{{1,18}}))?".encode())
-_OPENMETRICS_TAIL = re.compile(rf" ({grammar.NUMBER})()".encode())
+_TEXT_TAIL = re.compile(rf"({grammar.NUMBER})(?: ([0-9]{{1,18}}))?".encode())
+_OPENMETRICS_TAIL = re.compile(rf"({grammar.NUMBER})()".encode())
+_DIGITS = b"0123456789"
+_NO_DIGITS = {b"", b"."}
 _CUT_OFF = "the page is cut off within this line"
 
 
@@ -21,7 +23,7 @@ class Found(NamedTuple):
     value: float
     stamp: int  # milliseconds; NO_TIMESTAMP where there is none
     place: int  # where the value begins in the page
-    key: bytes  # the line up to the value, with the line feed before it: what `heads` are looked up by
+    key: bytes  # line feed, head and one blank: what `heads` are looked up by; empty without that blank
 
 
 @dataclass(slots=True)
@@ -54,17 +56,22 @@ def read_lines(
     raw_lines = page.split(b"\n")
     rest = raw_lines.pop()
     for number, raw in enumerate(raw_lines, 1):
-        cut = raw.rfind(b"}") + 1 or raw.find(b" ")
-        key = b"\n" + raw[: cut + 1]
+        # A hot path too: one look-up a line, and the grammar's tail only for what is no plain decimal.
+        cut = (raw.rfind(b"}") + 1 or raw.find(b" ")) + 1
+        key = b"\n" + raw[:cut]
         line = heads.get(key)
-        tail = plain_tail(raw, cut) if line is not None else None
-        if result.ended:
-            result.bad.add(number, raw, "there is a line after # EOF")
-        elif line is not None and tail is not None:
+        if line is None or result.ended:
+            if result.ended:
+                result.bad.add(number, raw, "there is a line after # EOF")
+            elif raw in comments:
+                result.comments.add(raw)
+            else:
+                grammar_reader.read(number, raw, start)
+        elif (text := raw[cut:]).translate(None, _DIGITS) in _NO_DIGITS and text not in _NO_DIGITS:
+            add(Found(line, float(text), NO_TIMESTAMP, start + cut, key))
+        elif (tail := plain_tail(text)) is not None:
             value, stamp = tail.groups()
-            add(Found(line, float(value), int(stamp) if stamp else NO_TIMESTAMP, start + cut + 1, key))
-        elif raw in comments:
-            result.comments.add(raw)
+            add(Found(line, float(value), int(stamp) if stamp else NO_TIMESTAMP, start + cut, key))
         else:
             grammar_reader.read(number, raw, start)
         start += len(raw) + 1
@@ -114,5 +121,5 @@ class _Reader:
         cut = len(text[: head.end].encode())
         place = start + len(raw) - len(raw[cut:].lstrip(b" \t"))
         line = Line(sys.intern(head.name), head.labels)
-        key = b"\n" + raw[: cut + 1]
+        key = b"\n" + raw[: cut + 1] if raw[cut : cut + 1] == b" " else b""
         self._result.found.append(Found(line, value, NO_TIMESTAMP if stamp is None else stamp, place, key))

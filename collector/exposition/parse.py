@@ -49,7 +49,7 @@ class Parser:
         layout = tuple(found.line for found in lines.found)
         if self._layout.lines != layout:
             self._layout = Layout(layout)
-        self._heads = {found.key: found.line for found in lines.found}
+        self._heads = {found.key: found.line for found in lines.found if found.key}
         self._comments = lines.comments
         self._template = template_of(page, lines) if complete else None
         timed = any(found.stamp != NO_TIMESTAMP for found in lines.found)
