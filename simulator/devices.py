@@ -148,7 +148,7 @@ class Devices:
         works = self._diary[ticks // _WINDOW_MS % _WINDOWS] < duty
         works &= at < quiet
         works &= (at - started) % _CHECKPOINT_MS >= dip
-        activity = level * (1 - rhythm * (1 - _daylight(ticks)[:, None])) + 0.02 * noise
+        activity = level * (1 - rhythm * (1 - daylight(ticks)[:, None])) + 0.02 * noise
         activity = np.where(
             works, activity, 0.003 * np.abs(noise)
         )  # a context without work is not quite silent
@@ -206,7 +206,7 @@ class Devices:
         return np.minimum(1.0, np.add.reduceat(of_slots, self._first_slot))
 
 
-def _daylight(ticks: npt.NDArray[np.int64]) -> Floats:
+def daylight(ticks: npt.NDArray[np.int64]) -> Floats:
     """How much of its peak a service is asked for: least at 03:00 UTC, most at 15:00, less at week-ends."""
     hours = ticks / (DAY_MS / 24)
     curve = 0.5 - 0.5 * np.cos((hours - 3) * (2 * np.pi / 24))

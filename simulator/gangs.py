@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from hashlib import blake2b
 
 from quartermaster.ids import content_id
 from quartermaster.records import Allocation, Demand, Holding, Workload
+from quartermaster.team import glob_matches, pattern_id
 from simulator.fleet import Fleet, Slot
 from simulator.scheduler import Ask, Running
 from simulator.teams import Rule
@@ -218,9 +218,8 @@ class Teller:
         return json.dumps(dict(plan.labels), sort_keys=True)
 
     def _patterns(self, plan: WorkloadPlan) -> str:
-        return json.dumps(
-            [content_id("user", glob) for glob in self._user_globs if fnmatchcase(plan.user, glob)]
-        )
+        globs = [glob for glob in self._user_globs if glob_matches(glob, plan.user)]
+        return json.dumps(sorted(pattern_id("user", glob) for glob in globs))
 
 
 def gangs(

@@ -57,7 +57,7 @@ HABITS = (
     Habit("vision:vision-train", "detector", "Job", "training", 7, 8, 8, always=True, hangs=0.05),
     Habit("vision:vision-sweep", "sweep", "Job", "training", 12, 2.5, 1, 8, always=True),
     Habit("vision:vision-train", "segment", "Job", "research", 5, 6, 4),
-    Habit("recommend:recommend-train", "nightly", "Job", "training", 24, 4, 8, preemptible=False, always=True),
+    Habit("recommend:recommend-jobs", "night", "Job", "training", 24, 4, 8, preemptible=False, always=True),
     Habit("genomics:bio-assembly", "fold", "Job", "training", 11, 3, 1, 6, behaves="batch"),
     Habit("genomics:bio-assembly", "align", "Job", "research", 3, 2, 1, 6, behaves="batch", fails=0.12),
     Habit("climate:climate-model", "ensemble", "PyTorchJob", "training", 20, 7, 8, 2, gang=True, always=True),
