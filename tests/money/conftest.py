@@ -1,10 +1,11 @@
-"""A ledger to write usage, prices and guarantees into by hand: what the roll-up and the configuration give otherwise."""
+"""A ledger to write usage, prices and promises into by hand: what the roll-up and the configuration give."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import polars as pl
 import pytest
 
 from quartermaster.clock import HOUR_MS, from_iso
@@ -13,18 +14,16 @@ from quartermaster.parts import GPU_PARTS
 from sql.ledger import Ledger, memory_ledger
 
 START = "2026-11-23T00:00:00Z"  # the Monday of 2026-W48
-TABLES = (
-    "cards_versions rates usage_hourly usage_daily quota_hourly lending_hourly charges teams_versions workloads_versions "
-    "rollup_marks gaps_versions allocations_versions"
-).split()
-USAGE = (
-    "capacity held computing idle unknown unallocated unavailable unobserved idle_confirmed stalled faulted not_started "
-    "borrowed estimated overbooked"
-).split()
-SUMS = [f"{name}_pms" for name in USAGE] + ["energy_j", "energy_known_pms", "activity_permille_pms"]
+TABLES = ("cards_versions", "rates", "usage_hourly", "usage_daily", "quota_hourly", "charges")
+TABLES += ("teams_versions", "workloads_versions", "rollup_marks", "gaps_versions")
+TIMES = ("capacity", "held", "computing", "idle", "unknown", "unallocated", "unavailable", "unobserved")
+TIMES += ("idle_confirmed", "stalled", "faulted", "not_started", "borrowed", "estimated", "overbooked")
+SUMS = [*(f"{name}_pms" for name in TIMES), "energy_j", "energy_known_pms", "activity_permille_pms"]
 DAILY = f"""
 insert into usage_daily by name
-select cluster, strftime(row_start_at at time zone 'UTC', '%Y-%m-%d') as business_day, pool, model, team, workload_id,
+select
+  cluster, strftime(row_start_at at time zone 'UTC', '%Y-%m-%d') as business_day,
+  pool, model, team, workload_id,
   {", ".join(f"sum({name})::decimal(38, 0) as {name}" for name in SUMS)},
   max(activity_peak_permille) as activity_peak_permille, max(power_peak_dw) as power_peak_dw
 from usage_hourly group by all
@@ -39,39 +38,21 @@ class Books:
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def card(self, card: str = "2026", start: str = "2026-01-01T00:00:00Z", **given: Any) -> None:
+        """A rate card from `start`; `unallocated="even"` and the like say how it shares."""
         shares = {
             f"share_{kind}": given.pop(kind, "own") for kind in ("unallocated", "unavailable", "unobserved")
         }
-        row = {
-            "card": card,
-            "start_at": from_iso(start),
-            "end_at": None,
-            "currency": "EUR",
-            "bill_faulted": False,
-            "revision": 0,
-        }
-        end = given.pop("end", None)
-        self._add(
-            "cards_versions",
-            {**row, "card_id": content_id("card", card), **shares, **given}
-            | ({"end_at": from_iso(end)} if end else {}),
-        )
+        row = {"card": card, "card_id": content_id("card", card), "start_at": start, "end_at": None}
+        row |= {"currency": "EUR", "bill_faulted": False, "revision": 0}
+        self.add("cards_versions", **(row | shares | given))
 
     def rate(self, price: str, model: str = "*", pool: str = "*", cluster: str = "*", **given: Any) -> None:
+        """The next line of a card's price list."""
         position = len(self.rows.get("rates", []))
-        row = {
-            "card": "2026",
-            "version": 1,
-            "position": position,
-            "measure": "gpu_hour",
-            "unit": "gpu_hour",
-            "currency": "EUR",
-        }
+        row = {"card": "2026", "version": 1, "position": position, "measure": "gpu_hour", "currency": "EUR"}
         row |= {"cluster_glob": cluster, "pool_glob": pool, "model_glob": model, "price": Decimal(price)}
-        row |= {"start_at": from_iso(given.pop("start", "2026-01-01T00:00:00Z")), "end_at": None, **given}
-        self._add(
-            "rates", {**row, "rate_id": content_id("rate", row["card"], row["version"], row["position"])}
-        )
+        row |= {"start_at": "2026-01-01T00:00:00Z", "end_at": None, **given}
+        self.add("rates", **row, rate_id=content_id("rate", row["card"], row["version"], position))
 
     def usage(
         self, start: str = START, hours: float = 1, gpus: float = 1, team: str | None = None, **given: Any
@@ -80,88 +61,90 @@ class Books:
 
         `computing=0.5` and the like say which part of the whole time is so.
         """
-        pms = round(gpus * GPU_PARTS) * round(hours * HOUR_MS)
-        start_ms = from_iso(start)
-        parts = {name: round(pms * given.pop(name)) for name in USAGE if name in given}
+        span_ms = round(hours * HOUR_MS)
+        pms = round(gpus * GPU_PARTS) * span_ms
+        times = {name: round(pms * given.pop(name)) for name in TIMES if name in given}
+        times["capacity"] = pms
+        if team:
+            times |= {"held": pms, "idle": pms - times.get("computing", 0) - times.get("unknown", 0)}
+        else:
+            times["unallocated"] = pms - times.get("unavailable", 0) - times.get("unobserved", 0)
         workload = given.pop("workload", f"{team}-job") if team else None
-        free = {"unallocated": pms - parts.get("unavailable", 0) - parts.get("unobserved", 0)}
-        busy = {"held": pms, "idle": pms - parts.get("computing", 0) - parts.get("unknown", 0)}
-        values = {
-            f"{name}_pms": value
-            for name, value in ({"capacity": pms} | (busy if team else free) | parts).items()
-        }
-        names = {"cluster": "demo", "pool": "training", "model": "NVIDIA H100", "node": "n1", "device_id": 1}
-        row = {f"{name}_pms": 0 for name in USAGE} | values | names
-        row |= {"row_start_at": start_ms, "row_end_at": start_ms + round(hours * HOUR_MS), "team": team}
+        row = {f"{name}_pms": times.get(name, 0) for name in TIMES}
+        row |= {"cluster": "demo", "pool": "training", "model": "NVIDIA H100", "node": "n1", "device_id": 1}
+        row |= {"row_start_at": from_iso(start), "row_end_at": from_iso(start) + span_ms, "team": team}
         row |= {"workload_id": content_id("workload", workload) if workload else None}
         row |= {"allocation_id": content_id("pod", workload) if workload else None}
-        row |= {"activity_peak_permille": None, "power_peak_dw": None}
         row |= {"energy_j": 0, "energy_known_pms": 0, "activity_permille_pms": 0}
-        self._add("usage_hourly", row | given)
+        row |= {"activity_peak_permille": None, "power_peak_dw": None}
+        self.add("usage_hourly", **(row | given))
 
-    def guarantee(
-        self,
-        team: str,
-        gpus: float,
-        start: str = START,
-        hours: float = 1,
-        pool: str = "training",
-        **given: int,
-    ) -> None:
-        start_ms = from_iso(start)
+    def guarantee(self, team: str, gpus: float, start: str = START, hours: float = 1, **given: Any) -> None:
+        """A row of quota_hourly."""
         pms = round(gpus * GPU_PARTS) * round(hours * HOUR_MS)
         row = {
-            "cluster": "demo",
-            "row_start_at": start_ms,
-            "row_end_at": start_ms + round(hours * HOUR_MS),
-            "team": team,
-            "pool": pool,
-        }
-        row |= {
             f"{name}_pms": 0
             for name in ("held", "within", "borrowed", "lent", "from_spare", "unused", "waiting")
         }
-        self._add("quota_hourly", {**row, "guaranteed_pms": pms, **given})
+        row |= {"cluster": "demo", "pool": "training", "team": team, "guaranteed_pms": pms}
+        row |= {"row_start_at": from_iso(start), "row_end_at": from_iso(start) + round(hours * HOUR_MS)}
+        self.add("quota_hourly", **(row | given))
+
+    def name(self, workload: str, kind: str, name: str, namespace: str = "ns") -> None:
+        """What a workload is called."""
+        row = {"cluster": "demo", "workload_id": content_id("workload", workload), "revision": 0}
+        row |= {"start_at": "2026-01-01T00:00:00Z", "kind": kind, "namespace": namespace, "name": name}
+        self.add("workloads_versions", **row)
+
+    def rolled_until(self, instant: str, cluster: str = "demo") -> None:
+        """How far the roll-up has read."""
+        self.add("rollup_marks", cluster=cluster, snapshot_id=1, rolled_until_at=instant)
 
     def add(self, table: str, **row: Any) -> None:
-        """Any row of any table; `_at` columns take ISO text."""
-        self._add(
-            table,
-            {
-                name: from_iso(v) if name.endswith("_at") and isinstance(v, str) else v
-                for name, v in row.items()
-            },
-        )
-
-    def _add(self, table: str, row: dict[str, Any]) -> None:
-        self.rows.setdefault(table, []).append(row)
-
-    def fill(self) -> "Ledger":
-        """Write what was said, and usage_daily (UTC days) from usage_hourly."""
-        import polars as pl
-
-        frames = {
-            table: pl.DataFrame(rows, infer_schema_length=None)
-            for table, rows in self.rows.items()
-            if table != "rates"
+        """Any row of any table; `_at` columns take ISO text too."""
+        instants = {
+            name: from_iso(v) for name, v in row.items() if name.endswith("_at") and isinstance(v, str)
         }
-        rates = self.rows.get("rates", [])
-        if rates:
-            frames["rates"] = pl.DataFrame(
-                rates, infer_schema_length=None, schema_overrides={"price": pl.Decimal(18, 9)}
+        self.rows.setdefault(table, []).append(row | instants)
+
+    def fill(self) -> Ledger:
+        """Write what was said; usage_daily (in UTC days) follows from usage_hourly."""
+        prices = {"price": pl.Decimal(18, 9)}
+        frames = {
+            table: pl.DataFrame(
+                rows, infer_schema_length=None, schema_overrides=prices if table == "rates" else None
             )
-        count = self.ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
-        self.ledger.append(f"books/{count}", frames, recorded_at=0)
+            for table, rows in self.rows.items()
+        }
         self.rows.clear()
-        self.ledger.write(
-            f"daily/{count}",
-            lambda cursor: (cursor.execute("delete from usage_daily"), cursor.execute(DAILY)) and None,
-        )
+        self.ledger.append(f"books/{snapshot(self.ledger)}", frames, recorded_at=0)
+        run(self.ledger, "delete from usage_daily", DAILY)
         return self.ledger
 
     def lines(self) -> list[dict[str, Any]]:
         """All charges, in order."""
         return self.ledger.query("select * exclude (recorded_at) from charges order by all").to_dicts()
+
+
+def snapshot(ledger: Ledger) -> int:
+    """The ledger's last snapshot: each write makes a new one."""
+    return ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
+
+
+def run(ledger: Ledger, *statements: str) -> None:
+    """Run the statements in one commit."""
+
+    def work(cursor: Any) -> None:
+        for statement in statements:
+            cursor.execute(statement)
+
+    ledger.write(f"run/{snapshot(ledger)}", work)
+
+
+def empty(ledger: Ledger) -> Books:
+    """Delete what an earlier test wrote, and begin anew."""
+    run(ledger, *(f"delete from {table}" for table in TABLES))
+    return Books(ledger)
 
 
 @pytest.fixture(scope="session")
@@ -174,13 +157,4 @@ def money_ledger() -> Generator[Ledger]:
 @pytest.fixture
 def books(money_ledger: Ledger) -> Books:
     """An empty ledger to write into."""
-    empty(money_ledger)
-    return Books(money_ledger)
-
-
-def empty(ledger: Ledger) -> None:
-    """Delete what an earlier test wrote."""
-    count = ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
-    ledger.write(
-        f"empty/{count}", lambda cursor: [cursor.execute(f"delete from {table}") for table in TABLES] and None
-    )
+    return empty(money_ledger)
