@@ -14,8 +14,8 @@ from cli import output
 from cli.session import Session
 from quartermaster.errors import QuartermasterError
 
-SINGLE = ("demo", "collect", "rollup", "report", "dashboard", "simulate", "sql", "why", "status", "version")
-GROUPS = ("ledger", "config", "person")
+SINGLE = ("demo", "collect", "rollup", "report", "dashboard", "sql", "why", "status", "version")
+GROUPS = ("ledger", "config", "person", "simulate")
 
 app = typer.Typer(
     name="quartermaster",

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
 from simulator.cluster import Script
+from simulator.replay import TEAMS as REPLAYED_TEAMS
+from simulator.replay import Replay
 from simulator.teams import TEAMS, Promise, Rule
 
 PRICES = (
@@ -12,6 +14,7 @@ PRICES = (
     ("*L40S*", "1.10", "1.10"),
     ("*T4*", "0.35", "0.32"),
 )
+REPLAYED_PRICES = {"P100": "0.60", "T4": "0.35", "V100M16": "0.90", "V100M32": "1.10", "A10": "0.70"}
 
 
 def price_change_ms(start_ms: int, end_ms: int) -> int:
@@ -20,8 +23,11 @@ def price_change_ms(start_ms: int, end_ms: int) -> int:
     return middle - middle % DAY_MS + 10 * HOUR_MS
 
 
-def written(script: Script, base_url: str, end_ms: int) -> str:
-    """The text of a quartermaster.yaml whose targets are `<base_url>/<node>/metrics`."""
+def of_cluster(script: Script, base_url: str, end_ms: int, holders: str) -> str:
+    """The text of a quartermaster.yaml whose targets are `<base_url>/<node>/metrics`.
+
+    `holders`: who is believed about who holds a GPU, kubernetes or labels.
+    """
     change = price_change_ms(script.start_ms, end_ms)
     cluster = script.fleet.cluster
     targets = [
@@ -35,7 +41,7 @@ def written(script: Script, base_url: str, end_ms: int) -> str:
         "business: {time_zone: Europe/Berlin, currency: EUR}",
         "clusters:",
         f"  - name: {cluster}",
-        "    holders: kubernetes",
+        f"    holders: {holders}",
         "    dcgm:",
         "      interval: 30s",
         "      timeout: 5s",
@@ -63,6 +69,40 @@ def written(script: Script, base_url: str, end_ms: int) -> str:
         '  - {signal: power, floor: 98, model: "*A100*"}',
         '  - {signal: power, floor: 112, model: "*L40S*"}',
         '  - {signal: power, floor: 42, model: "*T4*"}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def of_replay(replay: Replay) -> str:
+    """The text of a quartermaster.yaml for a replayed trace; promises are four fifths of each pool."""
+    sizes: dict[str, int] = {}
+    for node in replay.trace.nodes:
+        sizes[node.model] = sizes.get(node.model, 0) + node.gpus
+    promises = [
+        Promise(team, model, size * weight * 4 // (5 * sum(REPLAYED_TEAMS.values())))
+        for model, size in sorted(sizes.items())
+        for team, weight in REPLAYED_TEAMS.items()
+    ]
+    lines = [
+        "# A replayed trace. Teams, owners, placement and activity are synthesized.",
+        "ledger: {path: ledger}",
+        "business: {time_zone: UTC, currency: EUR}",
+        "clusters:",
+        f"  - {{name: {replay.cluster}, holders: kubernetes}}",
+        "pools:",
+        *(f'  - {{name: {model}, models: ["{model}"]}}' for model in sorted(sizes)),
+        "teams:",
+        *(f"  - {{name: {team}}}" for team in REPLAYED_TEAMS),
+        "team_rules:",
+        *(_rule(Rule(team, namespace=f"{team}-work")) for team in REPLAYED_TEAMS),
+        "guarantees:",
+        *(_promise(promise) for promise in promises if promise.gpus),
+        "rate_cards:",
+        "  - card: replay",
+        f"    from: {to_iso(replay.start_ms - DAY_MS)}",
+        "    prices:",
+        *(f'      - {{model: "{model}", gpu_hour: "{price}"}}' for model, price in REPLAYED_PRICES.items()),
+        '      - {gpu_hour: "1.00"}',
     ]
     return "\n".join(lines) + "\n"
 

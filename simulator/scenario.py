@@ -1,7 +1,7 @@
 """Scenarios: whole clusters with their teams and a span of work, ready to run."""
 
 from quartermaster.errors import InputError
-from simulator import configuration, diary, faults, teams
+from simulator import diary, faults, teams
 from simulator.cluster import Script
 from simulator.fleet import NodePlan, build
 from simulator.models import A100, H100, L40S, T4
@@ -37,9 +37,7 @@ def demo(seed: int, start_ms: int, end_ms: int, *, quick: bool = False) -> Clust
         seed=seed,
         start_ms=start_ms,
     )
-    return ClusterSimulation(
-        script, GENERATIONS, lambda base_url: configuration.written(script, base_url, end_ms)
-    )
+    return ClusterSimulation(script, GENERATIONS, end_ms)
 
 
 def _nodes(*, quick: bool) -> list[NodePlan]:

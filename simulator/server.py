@@ -88,6 +88,15 @@ async def serve(
         server.close()
 
 
+async def run(site: LiveSite, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Serve until SIGINT or SIGTERM. Raises SourceError where the address is taken."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await serve(site, host, port, ready, stop)
+
+
 class SimulatorServer:
     """A context manager: the child process starts on entry (spawn) and ends on exit, or with its parent.
 
@@ -147,9 +156,9 @@ class SimulatorServer:
         """Set the label generation of a node ("*": of all). Raises InputError for one that is not known."""
         self._ask("speak", node, generation)
 
-    def configuration(self) -> str:
+    def configuration(self, holders: str = "kubernetes") -> str:
         """As ClusterSimulation.configuration, with this server's addresses."""
-        return self._ask("configuration", self.base_url)
+        return self._ask("configuration", self.base_url, holders)
 
     def _ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401
         try:

@@ -1,9 +1,9 @@
 """A simulation: a cluster with its exporters, as the demo, the tests and the server run it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from quartermaster.errors import InputError
-from simulator import quirks
+from simulator import configuration, quirks
 from simulator.cluster import Cluster, Script
 from simulator.devices import Floats
 from simulator.gangs import Pod
@@ -14,14 +14,13 @@ from simulator.truth import Record
 
 
 class ClusterSimulation:
-    """A cluster that stands at `clock_ms`. A seed gives the same records and pages, however it is stepped."""
+    """A cluster that stands at `clock_ms`. The same seed gives the same records and pages."""
 
-    def __init__(
-        self, script: Script, generations: Mapping[str, str], configure: Callable[[str], str]
-    ) -> None:
-        """`generations`: each pool's label generation; `configure` writes a configuration for a base URL."""
+    def __init__(self, script: Script, generations: Mapping[str, str], end_ms: int) -> None:
+        """`generations`: each pool's label generation; `end_ms`: the end of the script's span."""
+        self._script = script
+        self._end_ms = end_ms
         self.cluster = Cluster(script)
-        self._configure = configure
         self._figures = Figures(script.fleet)
         self._vector: Floats | None = None
         self._vector_at: tuple[int, list[int]] = (-1, [])
@@ -80,9 +79,12 @@ class ClusterSimulation:
             self.cluster.machine(name)
             self._exporters[name].generation = known
 
-    def configuration(self, base_url: str) -> str:
-        """The text of a quartermaster.yaml for this cluster; pages stand at `<base_url>/<node>/metrics`."""
-        return self._configure(base_url)
+    def configuration(self, base_url: str, holders: str = "kubernetes") -> str:
+        """The text of a quartermaster.yaml for this cluster; pages stand at `<base_url>/<node>/metrics`.
+
+        `holders`: who is believed about who holds a GPU: kubernetes (`truth`), or labels (the pages').
+        """
+        return configuration.of_cluster(self._script, base_url, self._end_ms, holders)
 
     def _values(self) -> Floats:
         if self._vector is None or self._vector_at != (self.cluster.devices.tick_ms, self.cluster.xids):
