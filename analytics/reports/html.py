@@ -38,6 +38,11 @@ def block(name: str, report: WeeklyReport, *arguments: object) -> str:
     return f'<div class="qm">{getattr(pieces, name)(*arguments)}</div>'
 
 
+def notice(title: str, text: str, step: str = "") -> str:
+    """What a page says when it has nothing to show, as a piece of HTML: why, and the next step."""
+    return _environment().get_template("notice.html.j2").render(title=title, text=text, step=step)
+
+
 def style(tone: theme.Tone) -> str:
     """The style sheet of `block`'s pieces, in one tone."""
     return f"<style>:root {{ {theme.css_variables(tone)} }}\n{_text('blocks.css')}</style>"

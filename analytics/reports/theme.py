@@ -57,7 +57,7 @@ _TOKENS: Mapping[str, tuple[str, str]] = {
     "series_3": ("#6f42ae", "#9a74dc"),
     "series_4": ("#63bd84", "#9fe3b0"),
     "series_5": ("#c4497f", "#ee86b2"),
-    "series_rest": ("#9aabbc", "#66768a"),
+    "series_rest": ("#86684a", "#8d7a60"),
     "on_computing": ("#fffffe", "#08111c"),
     "on_idle": ("#17212a", "#08111b"),
     "on_unknown": ("#17212c", "#08111d"),

@@ -16,6 +16,14 @@ _STYLE = """<style>
 </style>"""
 
 
+_NOTHING_YET = (
+    "No finished hour yet",
+    "The ledger is there, and nothing in it is rolled up. The first figures come when all sources have "
+    "passed an hour.",
+    "run quartermaster rollup; quartermaster status shows how far each source is",
+)
+
+
 def render() -> None:
     """The page, in whichever state the ledger is: missing, empty, partial, whole."""
     tone: Tone = "dark" if st.context.theme.type == "dark" else "light"
@@ -24,11 +32,11 @@ def render() -> None:
         where = access.place()
         weeks = data.weeks(where)
         if not weeks:
-            _nothing_yet()
+            st.html(html.notice(*_NOTHING_YET))
             return
         report = _chosen(where, weeks)
     except QuartermasterError as error:
-        _broken(error)
+        st.html(html.notice("There is nothing to show", error.what, error.hint))
         return
     _show(report, tone)
 
@@ -105,21 +113,3 @@ def _card(title: str, key: str) -> DeltaGenerator:
     card = st.container(border=True, key=f"card-{key}", height="stretch", gap="xsmall")
     card.subheader(title, anchor=False)
     return card
-
-
-def _nothing_yet() -> None:
-    with st.container(border=True, key="empty"):
-        st.subheader("No finished hour yet", anchor=False)
-        st.markdown(
-            "The ledger is there, and nothing in it is rolled up. The first figures come when all sources "
-            "have passed an hour. `quartermaster status` shows how far each is; "
-            "`quartermaster rollup` turns finished hours into figures."
-        )
-
-
-def _broken(error: QuartermasterError) -> None:
-    with st.container(border=True, key="broken"):
-        st.subheader("There is nothing to show", anchor=False)
-        st.text(error.what)
-        if error.hint:
-            st.text(f"Next step: {error.hint}")

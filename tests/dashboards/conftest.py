@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
+import polars as pl
 import pytest
 
+from analytics.money.charges import charge
 from analytics.reports.figures import (
     GPU_HOUR_PMS,
     Amount,
@@ -19,6 +22,10 @@ from analytics.reports.figures import (
     WorkloadRow,
 )
 from quartermaster.clock import DAY_MS, HOUR_MS, from_iso
+from quartermaster.ids import content_id
+from quartermaster.parts import GPU_PARTS
+from sql.ledger import Ledger, open_ledger
+from sql.upgrade import upgrade
 
 HOSTILE = "<script>alert(1)</script>[bold]x[/bold]=cmd()|{{7*7}}`"
 _PRICE = Decimal("3.10")
@@ -257,3 +264,174 @@ def _idle(
         name("activity 0.4 % on average, 1.2 % at most, 72 W at most"),
         name(advice + "."),
     )
+
+
+_FLEET = (  # team, kind, namespace, workload, GPUs, computing and idle parts of the week, the rest is unknown
+    ("vision", "PyTorchJob", "vision-train", "detector-sweep-17", 20, 0.82, 0.14),
+    ("vision", "Notebook", "vision-lab", "jupyter-experiments", 4, 0.03, 0.97),
+    ("language", "PyTorchJob", "nlp", "llm-finetune", 30, 0.93, 0.05),
+    ("language", "InferenceService", "nlp", "chat", 6, 0.55, 0.40),
+    ("speech", "Job", "speech-train", "conformer-xl-1124", 12, 0.35, 0.55),
+    ("robotics", "Deployment", "robotics", "sim-server", 7, 0.45, 0.35),
+    ("forecasting", "Job", "forecast", "nightly", 5, 0.80, 0.18),
+    ("search", "Deployment", "search", "embedder", 4, 0.90, 0.08),
+    ("unassigned", "Pod", "default", "cuda-test", 2, 0.10, 0.60),
+)
+_PROMISED = {"vision": 16, "language": 32, "speech": 16, "robotics": 8, "search": 8}
+_STATES = ("computing", "idle", "unknown", "unallocated", "unavailable", "unobserved")
+_OTHERS = ("idle_confirmed", "stalled", "faulted", "not_started", "borrowed", "estimated", "overbooked")
+
+
+@pytest.fixture(scope="session")
+def a_ledger_of_a_week(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes a configuration and a ledger of two weeks of 120 GPUs beside it; gives the configuration's path.
+
+    `name` changes every name in it; without `usage` the ledger is empty, without `prices` nothing has a cost.
+    """
+
+    def make(name: Callable[[str], str] = str, *, usage: bool = True, prices: bool = True) -> Path:
+        folder = tmp_path_factory.mktemp("pages")
+        configuration = folder / "quartermaster.yaml"
+        configuration.write_text("business: {time_zone: UTC}\nclusters: [{name: demo}]\n")
+        with open_ledger(folder / "ledger") as ledger:
+            upgrade(ledger)
+            if usage:
+                _fill(ledger, name, prices=prices)
+        return configuration
+
+    return make
+
+
+def _fill(ledger: Ledger, name: Callable[[str], str], *, prices: bool) -> None:
+    hourly: list[dict[str, object]] = []
+    quota: list[dict[str, object]] = []
+    start = from_iso("2026-11-16T00:00:00Z")
+    for day in range(13):  # the second week lacks its Sunday
+        at = start + day * DAY_MS
+        rhythm = 1.0 if day % 7 < 5 else 0.7
+        free = 120.0
+        for team, kind, namespace, workload, gpus, computing, idle in _FLEET:
+            busy = gpus * rhythm if kind == "PyTorchJob" else float(gpus)
+            free -= busy
+            parts = {"computing": computing, "idle": idle, "unknown": 1 - computing - idle}
+            label = name(f"{namespace}/{workload}")
+            hourly.append(_hourly(at, busy, parts, name(team), content_id("workload", label)))
+        rest = {"unallocated": 0.8, "unavailable": 0.13, "unobserved": 0.07}
+        hourly.append(_hourly(at, free, rest, None, None))
+        quota += [_quota(at, name(team), gpus) for team, gpus in _PROMISED.items()]
+    workloads = [
+        {
+            "cluster": "demo",
+            "workload_id": content_id("workload", name(f"{namespace}/{workload}")),
+            "start_at": start,
+            "kind": name(kind),
+            "namespace": name(namespace),
+            "name": name(workload),
+            "revision": 0,
+        }
+        for _, kind, namespace, workload, *_ in _FLEET
+    ]
+    teams = [
+        {
+            "team_id": content_id("team", name(team)),
+            "team": name(team),
+            "start_at": 0,
+            "department": "research",
+            "revision": 0,
+        }
+        for team in dict.fromkeys(row[0] for row in _FLEET)
+    ]
+    card = {
+        "card_id": 1,
+        "card": "2026",
+        "start_at": 0,
+        "currency": "EUR",
+        "share_unallocated": "own",
+        "share_unavailable": "own",
+        "share_unobserved": "own",
+        "bill_faulted": False,
+        "revision": 0,
+    }
+    rate = {
+        "rate_id": 1,
+        "card": "2026",
+        "version": 1,
+        "position": 0,
+        "cluster_glob": "*",
+        "pool_glob": "*",
+        "model_glob": "*",
+        "measure": "gpu_hour",
+        "unit": "gpu_hour",
+        "price": Decimal("3.10"),
+        "currency": "EUR",
+        "start_at": 0,
+    }
+    marks = [{"cluster": "demo", "snapshot_id": 1, "rolled_until_at": start + 13 * DAY_MS}]
+    tables = {
+        "usage_hourly": hourly,
+        "quota_hourly": quota,
+        "workloads_versions": workloads,
+        "teams_versions": teams,
+        "rollup_marks": marks,
+    }
+    if prices:
+        tables |= {"cards_versions": [card], "rates": [rate]}
+    ledger.append(
+        "test/week", {table: pl.DataFrame(rows, infer_schema_length=None) for table, rows in tables.items()}
+    )
+    ledger.write("test/daily", lambda cursor: cursor.execute(_DAILY) and None)
+    charge(ledger, from_iso("2026-11-29T01:00:00Z"), "UTC")
+
+
+def _hourly(
+    at: int, gpus: float, parts: dict[str, float], team: str | None, workload: int | None
+) -> dict[str, object]:
+    sizes = {state: round(gpus * GPU_PARTS * parts.get(state, 0.0)) * DAY_MS for state in _STATES}
+    row: dict[str, object] = {f"{state}_pms": size for state, size in sizes.items()}
+    row |= {f"{other}_pms": 0 for other in _OTHERS}
+    row |= {"held_pms": sum(sizes[state] for state in _STATES[:3]), "capacity_pms": sum(sizes.values())}
+    row |= {
+        "cluster": "demo",
+        "pool": "training",
+        "model": "NVIDIA H100 80GB HBM3",
+        "node": "n1",
+        "device_id": (workload or 0) >> 8,
+    }
+    row |= {
+        "row_start_at": at,
+        "row_end_at": at + DAY_MS,
+        "team": team,
+        "workload_id": workload,
+        "allocation_id": workload,
+    }
+    return row | {
+        "energy_j": 0,
+        "energy_known_pms": 0,
+        "activity_permille_pms": 0,
+        "activity_peak_permille": 31,
+        "power_peak_dw": 720,
+    }
+
+
+def _quota(at: int, team: str, gpus: int) -> dict[str, object]:
+    row: dict[str, object] = {
+        "cluster": "demo",
+        "row_start_at": at,
+        "row_end_at": at + DAY_MS,
+        "team": team,
+        "pool": "training",
+    }
+    names = ("held", "within", "borrowed", "lent", "from_spare", "unused", "waiting")
+    return row | {f"{name}_pms": 0 for name in names} | {"guaranteed_pms": gpus * GPU_PARTS * DAY_MS}
+
+
+_SUMS = ("capacity", "held", *_STATES, *_OTHERS)
+_DAILY = f"""
+insert into usage_daily by name
+select
+  cluster, strftime(row_start_at, '%Y-%m-%d') as business_day, pool, model, team, workload_id,
+  {", ".join(f"sum({state}_pms)::decimal(38, 0) as {state}_pms" for state in _SUMS)},
+  0 as energy_j, 0 as energy_known_pms, 0 as activity_permille_pms,
+  max(activity_peak_permille) as activity_peak_permille, max(power_peak_dw) as power_peak_dw
+from usage_hourly group by all
+"""
