@@ -1,4 +1,4 @@
-"""Pages as dcgm-exporter 4 serves them: 8 GPUs × 25 metrics, about 70 kB, made beforehand for the benchmarks."""
+"""Pages as dcgm-exporter 4 serves them: 8 GPUs × 25 metrics, about 70 kB, made before it is measured."""
 
 import random
 
@@ -33,7 +33,7 @@ SAMPLES = 8 * len(METRICS)
 
 
 def page(node: int, time: int, *, moved_pods: int = 0) -> bytes:
-    """The page of a node at a time (both any number); the first `moved_pods` of its GPUs have a pod of that time."""
+    """The page of a node at a time (any numbers); its first `moved_pods` GPUs have a pod of that time."""
     rng = random.Random(node * 1_000_003 + time)  # noqa: S311
     lines: list[str] = []
     for metric in METRICS:
@@ -51,7 +51,8 @@ def page(node: int, time: int, *, moved_pods: int = 0) -> bytes:
 def _labels(node: int, gpu: int, pod: int) -> str:
     return (
         f'gpu="{gpu}",UUID="GPU-{node:08x}-1c7d-4f7a-9a54-0000000000{gpu:02x}",pci_bus_id="00000000:{gpu:02X}:00.0",device="nvidia{gpu}",'
-        f'modelName="NVIDIA H100 80GB HBM3",Hostname="gpu-node-{node:04d}",DCGM_FI_DRIVER_VERSION="550.90.07",'
+        f'modelName="NVIDIA H100 80GB HBM3",Hostname="gpu-node-{node:04d}",'
+        f'DCGM_FI_DRIVER_VERSION="550.90.07",'
         f'container="pytorch",namespace="vision",pod="train-resnet-{node}-{gpu}-{pod}"'
     )
 

@@ -1,4 +1,4 @@
-"""One core over 200-sample pages: the parser against prometheus_client in the same run; then parse and understand of a round."""
+"""One core over 200-sample pages: the parser against prometheus_client; a round parsed and understood."""
 
 import gc
 import time
@@ -89,7 +89,7 @@ def _first_page() -> float:
 
 
 def _round() -> Result:
-    """Parse and understand 1,250 pages, to the frame that the ledger takes; the best of five rounds after the first."""
+    """Parse and understand 1,250 pages, to the ledger's frame; the best round after the first."""
     pages = [[page(node, at) for node in range(TARGETS)] for at in range(2)]
     parsers = [Parser() for _ in range(TARGETS)]
     targets = [

@@ -25,7 +25,7 @@ class Stillness:
 def stillness(
     before: Stillness | None, series_ids: Instants, signals: Floats, sampled_at_ms: int
 ) -> Stillness:
-    """The next state: a series is unchanged when all its signals are as before (a missing one missing again)."""
+    """The next state: a series is unchanged when its signals are as before (a missing one missing)."""
     changed_at_ms = np.full(len(series_ids), sampled_at_ms, np.int64)
     if before is None:
         return Stillness(series_ids, signals, changed_at_ms)
@@ -41,9 +41,9 @@ def stillness(
 
 
 def frozen_rows(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> npt.NDArray[np.bool_]:
-    """Which series are frozen: unchanged for more than three of the exporter's own intervals, with energy known.
+    """Which series are frozen: unchanged for more than three of the exporter's own intervals, energy known.
 
-    A GPU that is there draws power, so its energy moves; a counter that is not known or stands at 0 proves nothing.
+    A GPU that is there draws power, so its energy moves; a counter unknown or at 0 proves nothing.
     """
     still = sampled_at_ms - state.changed_at_ms > _INTERVALS * exporter_interval_ms
     with np.errstate(invalid="ignore"):
@@ -51,7 +51,7 @@ def frozen_rows(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int)
 
 
 def frozen_since(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> int | None:
-    """The instant of the page's last change, when all of it is still and at least one counter should have moved."""
+    """The instant of the page's last change, when all of it is still and a counter should have moved."""
     if not frozen_rows(state, sampled_at_ms, exporter_interval_ms).any():
         return None
     last = int(state.changed_at_ms.max())

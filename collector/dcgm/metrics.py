@@ -1,4 +1,4 @@
-"""The metrics of dcgm-exporter that become columns of `samples`: names, units and the values they can have."""
+"""The metrics of dcgm-exporter that become columns of `samples`: names, units, the values they can have."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _MEGAHERTZ = (0, 10_000)
 class Signal:
     """A column of `samples`: the exporter's number × `multiply` / `divide`, null outside [lowest, highest].
 
-    `of_gpu`: the exporter repeats the GPU's own value on every instance and replica, so the GPU's series has it.
+    `of_gpu`: the exporter repeats the GPU's own value on each instance and replica; the GPU's series has it.
     `of_process`: under sharing a pod's row counts the pod's processes alone, and reads 0 when none was found.
     `on_mig`: False where MIG leaves it at 0 or absent, so that its 0 says nothing.
     """

@@ -1,4 +1,4 @@
-"""The plan of a layout: which value of a page is which signal of which series, found once for all its pages."""
+"""The plan of a layout: which value of a page is which signal of which series, found once for all pages."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
-    """A series of a layout: where it is, what its lines call the device, and the pod they name (None: nobody)."""
+    """A series of a layout: where it is, what its lines call the device, and the pod they name, if any."""
 
     place: Place
     profile: str
@@ -86,7 +86,7 @@ class Plan:
 def plan_of(layout: Layout, node: str, *, plain_pods: bool) -> Plan:
     """The plan of a layout.
 
-    `node` is the machine of lines that name none. `plain_pods` is False once a page of the target had its pods in
+    `node` is the machine of lines that name none. `plain_pods` is False once a page of the target had pods in
     exported_* or in the old labels: plain ones are then the exporter's own.
     """
     spoken = _spoken(layout, node)
@@ -134,7 +134,7 @@ class _Table:
         self._again: list[tuple[int, int]] = []
 
     def add(self, line: int, signal: int, subject: Subject) -> None:
-        """Give a line its cell. The GPU's own signals go to the GPU's own series, whoever's row repeats them."""
+        """Give a line its cell. The GPU's own signals go to the GPU's own series, whoever repeats them."""
         shared = bool(subject.gi_id or subject.vgpu)
         pod = subject.pod if subject.pod.named else None
         if SIGNALS[signal].of_gpu and shared:
@@ -169,7 +169,7 @@ class _Table:
         )
 
     def _slot(self, place: Place, pod: PodLabels | None) -> Place:
-        """The series of a pod on a device: the second pod that a page lays on one series gets one beside it."""
+        """The series of a pod on a device: a second pod that a page lays on one series gets one beside it."""
         if pod is None:
             return place
         holders = self._holders[place]

@@ -20,7 +20,7 @@ _HIGHEST = np.array([signal.highest for signal in SIGNALS], np.float64)
 
 
 def stored(signals: Floats) -> Floats:
-    """The exporter's numbers (rows × signals) as whole numbers in the ledger's units; NaN for what is no value."""
+    """The exporter's numbers (rows × signals) as whole numbers in the ledger's units; NaN: no value."""
     columns = np.broadcast_to(np.arange(len(SIGNALS)), signals.shape)
     return _stored(signals, columns)
 

@@ -23,7 +23,7 @@ class Register:
     def series(self, rows: Sequence[PlannedRow], at_ms: int) -> tuple[list[Series], list[Series]]:
         """The rows' series, and the records that say what changed.
 
-        A series whose device is called otherwise now ends and begins anew; one whose device speaks from another
+        A series whose device is called otherwise now ends and begins anew; one whose device speaks from a new
         node (a renamed host) ends. A series that is only absent stays open.
         """
         present = [self._record(row, at_ms) for row in rows]

@@ -1,11 +1,11 @@
 """What a dcgm-exporter's page says about devices: pure; parsed pages in, rows for the ledger out.
 
-    understanding = Understanding("demo", "http://n1:9400/metrics", "dcgm", interval_ms=30_000)   # one a target
+    understanding = Understanding("demo", "http://n1:9400/metrics", "dcgm", 30_000)  # one a target
     reading = understanding.read(page, sampled_at_ms)     # some 20 µs while the page's layout stays as it is
     frame = samples_frame(readings)                       # all readings of a round at once: table `samples`
 
 After a restart, `known_series` (the open rows of the view `series` with this target, as records) keeps series
-from being told twice; `known_labels` is one set for all targets of the cluster (the ids in `label_refs`), which
+from being told twice; `known_labels` is one set for all targets of the cluster (ids in `label_refs`), which
 `read` adds to.
 """
 
@@ -41,14 +41,14 @@ class Reading:
     """What one page said. While the layout stays, `rows` is one object: `is` tells that no pod changed.
 
     rows              one a series, in order; what attribution by labels needs
-    signals           float64, rows × signals of metrics.SIGNALS, as the exporter gives them; NaN where not known
+    signals           float64, rows × signals of metrics.SIGNALS, in the exporter's units; NaN where not known
     series_ids        int64, one a row
     label_refs        int64, one a row; NO_LABEL where nobody is named
     sampled_at_ms     int64, one a row: the fetch's time, or the page's own timestamps
     new_series        records to append to series_versions (new ones, changed ones, ends of what changed)
     new_labels        records to append to label_refs
     foreign           no line is a metric of dcgm-exporter: another exporter's page
-    frozen_since_ms   None, or the instant of the last change when nothing moves any more though energy should:
+    frozen_since_ms   None, or the instant of the last change when nothing moves although energy should:
                       a gap from there. A single frozen series is no gap; its signals are NaN
     skew_ms           how far the page's own timestamps are from the fetch, at most (0 without timestamps)
     """
@@ -69,7 +69,7 @@ class Reading:
 
 
 class Understanding:
-    """Understands the pages of one target; remembers the last layout's plan, the series told and the last change."""
+    """Understands the pages of one target; remembers the layout's plan, the series told, the last change."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Understanding:
         known_series: Iterable[Series] = (),
         known_labels: set[int] | None = None,
     ) -> None:
-        """`node` is the machine of a page that names none; the exporter itself collects every `exporter_interval_ms`."""
+        """`node` is the machine of a page that names none; the exporter measures each `exporter_interval_ms`."""
         self._cluster = cluster
         self._source = source
         self._hold_ms = interval_ms * 5 // 2
@@ -99,7 +99,7 @@ class Understanding:
         self._still: Stillness | None = None
 
     def read(self, page: Page, sampled_at_ms: int) -> Reading:
-        """What the page says, sampled at the fetch's time on the collector's clock, or at its own timestamps."""
+        """What the page says, sampled at the fetch's time by the collector's clock or at its own."""
         new_series: tuple[Series, ...] = ()
         new_labels: tuple[LabelRef, ...] = ()
         if page.layout is not self._layout:
@@ -146,7 +146,7 @@ class Understanding:
 
 
 def samples_frame(readings: Sequence[Reading]) -> pl.DataFrame:
-    """The columns of table `samples`, a row a (series, page); what is blank, absurd or missing is null, never 0."""
+    """The columns of table `samples`, a row a (series, page); what is blank, absurd or missing is null."""
     sizes = [len(reading.rows) for reading in readings]
     signals = stored(
         np.concatenate([np.empty((0, len(SIGNALS))), *(reading.signals for reading in readings)])

@@ -1,1 +1,1 @@
-"""The text that exporters serve: Prometheus' and OpenMetrics' text formats, and a fast way through their pages."""
+"""The text that exporters serve: Prometheus' and OpenMetrics' formats, and a fast way through their pages."""

@@ -65,7 +65,7 @@ def read_head(
 ) -> Head:
     """The name and labels that a sample's line begins with.
 
-    `known_labels` remembers label sets by their text, from the brace to the brace: lines of a page share few of them.
+    `known_labels` remembers label sets by their text, from brace to brace: lines of a page share few of them.
     Raises ValueError that says what is wrong.
     """
     found = (_OPENMETRICS_HEAD if openmetrics else _TEXT_HEAD).match(line)

@@ -1,4 +1,4 @@
-"""A page read line by line: heads that the last page had are looked up, other lines go through the grammar."""
+"""A page line by line: heads that the last page had are looked up, other lines go through the grammar."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""A page: what an exporter's text says, as a layout (what stands outside the values) and the values in its order."""
+"""A page: what an exporter's text says, as a layout (what stands outside the values) and the values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BAD_TEXT_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that cost itself: its number on the page (from 1), its text (200 characters at most), what is wrong."""
+    """A line that cost itself: its number on the page (from 1), its text (200 characters at most), why."""
 
     number: int
     text: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The lines of a page, in order. Pages that differ in values alone share one layout object: `is` tells."""
+    """The lines of a page, in order. Pages that differ in values alone share one layout: `is` tells."""
 
     lines: tuple[Line, ...]
 
@@ -67,7 +67,7 @@ class Page:
     values          float64, one a line
     timestamps_ms   int64, NO_TIMESTAMP where the line has none; None when no line has one (the usual page)
     bad_lines       the first 20 lines that could not be read, of `bad_count` in all
-    complete        False when the page is cut off: its last line has no end, or OpenMetrics' `# EOF` is missing
+    complete        False when the page is cut off: its last line has no end, or `# EOF` is missing
     """
 
     layout: Layout

@@ -4,7 +4,7 @@
     page = parser.parse(body)                    # a response's bytes → Page; never raises for what is in them
     page = parser.parse(body, openmetrics=True)  # where the Content-Type is application/openmetrics-text
 
-Three ways, one answer: the template of the last page (compare what stands outside the values, read the values);
+Three ways, one answer: the template of the last page (compare what stands outside the values, read those);
 where that fails, the last page's heads line by line; and the grammar for every line that is new.
 """
 

@@ -1,4 +1,4 @@
-"""Frozen telemetry: unchanged for more than three of the exporter's own intervals although energy should move."""
+"""Frozen telemetry: unchanged for more than three of the exporter's intervals although energy should move."""
 
 import pytest
 
@@ -28,7 +28,10 @@ def readings(pages: list[bytes], step_ms: int = STEP, **more: int) -> list[Readi
 
 def since(pages: list[bytes], step_ms: int = STEP, **more: int) -> list[int | None]:
     """How long after the start each reading says that nothing moves any more."""
-    return [None if r.frozen_since_ms is None else r.frozen_since_ms - START for r in readings(pages, step_ms, **more)]
+    return [
+        None if r.frozen_since_ms is None else r.frozen_since_ms - START
+        for r in readings(pages, step_ms, **more)
+    ]
 
 
 def moving(count: int) -> list[bytes]:
@@ -56,8 +59,12 @@ def test_scraping_faster_than_the_exporter_collects_is_not_frozen() -> None:
     assert since(pages, 1_000) == [None] * 150
 
 
-@pytest.mark.parametrize(("exporter_ms", "expected"), [(30_000, [None, 0]), (100_000, [None, None]), (90_000, [None, 0])])
-def test_the_exporters_own_interval_counts_not_the_scrapes(exporter_ms: int, expected: list[int | None]) -> None:
+@pytest.mark.parametrize(
+    ("exporter_ms", "expected"), [(30_000, [None, 0]), (100_000, [None, None]), (90_000, [None, 0])]
+)
+def test_the_exporters_own_interval_counts_not_the_scrapes(
+    exporter_ms: int, expected: list[int | None]
+) -> None:
     assert since([moving(1)[0]] * 2, 300_000, exporter_interval_ms=exporter_ms) == expected
 
 
@@ -84,7 +91,7 @@ def test_one_frozen_device_is_unknown_and_the_others_are_as_they_were() -> None:
 
 
 def test_a_pod_that_comes_does_not_hide_that_the_values_stand_still() -> None:
-    """The layout changes, the series and their values do not: the exporter's pod labels live on while its values are dead."""
+    """The layout changes, series and values do not: pod labels live on while the values are dead."""
     still = page({"GPU-a": (0.5, 1e6)})
     with_pod = still.replace(b'Hostname="n7"', b'Hostname="n7",namespace="nlp",pod="nb-2"')
     assert since([still] * 3 + [with_pod] * 3) == [None] * 4 + [0, 0]

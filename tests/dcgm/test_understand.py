@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (tables of lines)
 """Every label generation and every quirk of dcgm-exporter, each a row of one table: the page, and what it says."""
 
 from collections.abc import Sequence
@@ -251,13 +252,21 @@ CASES = [
 def test_what_a_page_says(lines: Sequence[str], said: Sequence[Said]) -> None:
     reading = read(understanding(), lines)
     rows = samples_frame([reading]).to_dicts()
-    assert [(row.series.gi_id, row.series.vgpu) for row in reading.rows] == [expected.key for expected in said]
+    assert [(row.series.gi_id, row.series.vgpu) for row in reading.rows] == [
+        expected.key for expected in said
+    ]
     for row, values, expected in zip(reading.rows, rows, said, strict=True):
         assert {name: getattr(row.series, name) for name in expected.fields} == expected.fields
-        assert {signal.column: values[signal.column] for signal in SIGNALS if values[signal.column] is not None} == expected.known
+        assert {
+            signal.column: values[signal.column] for signal in SIGNALS if values[signal.column] is not None
+        } == expected.known
         assert pod(row.label) == expected.pod
         assert values["label_ref"] == (None if row.label is None else row.label.label_ref)
-        assert (values["series_id"], values["sampled_at"], values["hold_ms"]) == (row.series.series_id, NOW, 75_000)
+        assert (values["series_id"], values["sampled_at"], values["hold_ms"]) == (
+            row.series.series_id,
+            NOW,
+            75_000,
+        )
         assert (values["cluster"], values["source"]) == ("demo", "dcgm")
 
 
@@ -266,7 +275,9 @@ def understanding(**more: object) -> Understanding:
     return Understanding("demo", "http://n7:9400/metrics", "dcgm", 30_000, node="n-configured", **more)  # pyright: ignore[reportArgumentType]
 
 
-def read(target: Understanding, lines: Sequence[str], at_ms: int = NOW, parser: Parser | None = None) -> Reading:
+def read(
+    target: Understanding, lines: Sequence[str], at_ms: int = NOW, parser: Parser | None = None
+) -> Reading:
     """What a page of these lines says."""
     return target.read((parser or Parser()).parse("".join(line + "\n" for line in lines).encode()), at_ms)
 
@@ -296,7 +307,11 @@ def test_series_and_labels_are_told_once() -> None:
 def test_a_restart_tells_nothing_that_the_ledger_knows() -> None:
     first = read(understanding(), [f"{UTIL}{{{NEW},{POD}}} 1"])
     known = {ref.label_ref for ref in first.new_labels}
-    again = read(understanding(known_series=first.new_series, known_labels=known), [f"{UTIL}{{{NEW},{POD}}} 1"], NOW + 60_000)
+    again = read(
+        understanding(known_series=first.new_series, known_labels=known),
+        [f"{UTIL}{{{NEW},{POD}}} 1"],
+        NOW + 60_000,
+    )
     assert (again.new_series, again.new_labels) == ((), ())
     assert again.rows == first.rows
 
@@ -328,7 +343,10 @@ def test_a_renamed_host_ends_the_old_series_and_begins_another() -> None:
     target = understanding()
     old = read(target, [f"{UTIL}{{{NEW}}} 1"]).new_series[0]
     news = read(target, [f"{UTIL}{{{NEW}}} 1".replace('"n7"', '"n7.example"')], NOW + 30_000).new_series
-    assert [(s.node, s.start_at, s.end_at, s.revision) for s in news] == [("n7.example", NOW + 30_000, None, 0), ("n7", NOW, NOW + 30_000, 1)]
+    assert [(s.node, s.start_at, s.end_at, s.revision) for s in news] == [
+        ("n7.example", NOW + 30_000, None, 0),
+        ("n7", NOW, NOW + 30_000, 1),
+    ]
     assert news[1].series_id == old.series_id
     assert news[0].series_id != old.series_id
 
@@ -337,7 +355,10 @@ def test_another_spelling_of_the_labels_is_a_new_version_of_the_same_series() ->
     target = understanding()
     read(target, [f"{UTIL}{{{NEW}}} 1"])
     news = read(target, [f"{UTIL}{{{NEW}}} 1".replace("Hostname", "hostname")], NOW + 30_000).new_series
-    assert [(s.label_generation, s.start_at, s.end_at, s.revision) for s in news] == [("pci", NOW, NOW + 30_000, 1), ("lower", NOW + 30_000, None, 0)]
+    assert [(s.label_generation, s.start_at, s.end_at, s.revision) for s in news] == [
+        ("pci", NOW, NOW + 30_000, 1),
+        ("lower", NOW + 30_000, None, 0),
+    ]
     assert news[0].series_id == news[1].series_id
 
 
@@ -345,45 +366,72 @@ def test_a_change_at_the_instant_of_its_beginning_replaces_the_version() -> None
     target = understanding()
     read(target, [f"{UTIL}{{{NEW}}} 1"])
     (series,) = read(target, [f"{UTIL}{{{NEW}}} 1".replace("Hostname", "hostname")], NOW).new_series
-    assert (series.label_generation, series.start_at, series.end_at, series.revision) == ("lower", NOW, None, 1)
+    assert (series.label_generation, series.start_at, series.end_at, series.revision) == (
+        "lower",
+        NOW,
+        None,
+        1,
+    )
 
 
 def test_an_absent_series_stays_open_and_is_not_told_again() -> None:
     target = understanding()
     read(target, [f"{UTIL}{{{NEW}}} 1"])
-    assert read(target, [f"{UTIL}{{{NEW}}} 1".replace("GPU-a", "GPU-b")], NOW + 30_000).new_series[0].gpu_uuid == "GPU-b"
+    assert (
+        read(target, [f"{UTIL}{{{NEW}}} 1".replace("GPU-a", "GPU-b")], NOW + 30_000).new_series[0].gpu_uuid
+        == "GPU-b"
+    )
     assert read(target, [f"{UTIL}{{{NEW}}} 1"], NOW + 60_000).new_series == ()
 
 
 def test_once_a_page_had_exported_labels_plain_pods_are_the_exporters_own() -> None:
     target = understanding()
-    read(target, [f'{UTIL}{{{NEW},pod="dcgm-x7k",exported_pod="train-0",exported_namespace="vision",exported_container="main"}} 1'])
-    later = read(target, [f'{UTIL}{{{NEW},pod="dcgm-x7k",namespace="gpu-operator",container="exp"}} 1'], NOW + 30_000)
+    read(
+        target,
+        [
+            f'{UTIL}{{{NEW},pod="dcgm-x7k",exported_pod="train-0",exported_namespace="vision",exported_container="main"}} 1'
+        ],
+    )
+    later = read(
+        target, [f'{UTIL}{{{NEW},pod="dcgm-x7k",namespace="gpu-operator",container="exp"}} 1'], NOW + 30_000
+    )
     assert later.rows[0].label is None
 
 
 def test_a_counter_that_was_reset_is_told_as_it_is() -> None:
     target = understanding()
-    energies = [samples_frame([read(target, [f"{ENERGY}{{{NEW}}} {mj}"], NOW + at)])["energy_j"].to_list() for at, mj in ((0, 5_000_000), (30_000, 4_000))]
+    energies = [
+        samples_frame([read(target, [f"{ENERGY}{{{NEW}}} {mj}"], NOW + at)])["energy_j"].to_list()
+        for at, mj in ((0, 5_000_000), (30_000, 4_000))
+    ]
     assert energies == [[5_000], [4]]
 
 
 def test_another_exporters_page_is_foreign_and_an_empty_one_too() -> None:
-    assert read(understanding(), ["node_cpu_seconds_total{cpu=\"0\"} 1"]).foreign
+    assert read(understanding(), ['node_cpu_seconds_total{cpu="0"} 1']).foreign
     assert read(understanding(), []).foreign
     assert not read(understanding(), ["DCGM_FI_DEV_NVLINK_TX_BYTES 1"]).foreign
     assert not read(understanding(), [f"{UTIL}{{{NEW}}} 1"]).foreign
 
 
 def test_a_pages_own_timestamps_are_the_samples_times() -> None:
-    reading = read(understanding(), [f"{UTIL}{{{NEW}}} 1 {NOW - 9_000}", f"{POWER}{{{NEW}}} 70 {NOW - 8_000}", f'{UTIL}{{UUID="GPU-b"}} 5'])
+    reading = read(
+        understanding(),
+        [
+            f"{UTIL}{{{NEW}}} 1 {NOW - 9_000}",
+            f"{POWER}{{{NEW}}} 70 {NOW - 8_000}",
+            f'{UTIL}{{UUID="GPU-b"}} 5',
+        ],
+    )
     assert reading.sampled_at_ms.tolist() == [NOW - 8_000, NOW]
     assert reading.skew_ms == 8_000
     assert read(understanding(), [f"{UTIL}{{{NEW}}} 1"]).skew_ms == 0
 
 
 def test_readings_of_many_targets_are_one_frame() -> None:
-    readings = [read(understanding(), [f"{UTIL}{{{NEW}}} {value}"]) for value in (1, 2)] + [read(understanding(), [])]
+    readings = [read(understanding(), [f"{UTIL}{{{NEW}}} {value}"]) for value in (1, 2)] + [
+        read(understanding(), [])
+    ]
     frame = samples_frame(readings)
     assert frame["gpu_util_permille"].to_list() == [10, 20]
     assert samples_frame([]).columns == frame.columns

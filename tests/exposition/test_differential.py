@@ -1,7 +1,9 @@
-"""The grammar against prometheus_client's parsers, line by line: the same names, labels, values, timestamps and errors.
+# ruff: noqa: E501, S311  (tables of lines; a seeded generator)
+"""The grammar against prometheus_client's parsers, line by line: names, labels, values, timestamps, errors.
 
-prometheus_client ends at the first bad line; here a bad line costs itself. So each line is a page of its own there, and
-one line among many here. Where the two part, RULES says how and why; whatever no rule explains is a fault of ours.
+prometheus_client ends at the first bad line; here a bad line costs itself. So each line is a page of its own
+there, and one line among many here. Where the two part, RULES says how and why; what no rule explains is a fault
+of ours.
 """
 
 import math
@@ -59,14 +61,23 @@ def theirs_on(line: str, *, openmetrics: bool, before: str = "") -> Outcome:
     if not samples:
         return Outcome("nothing")
     (sample,) = samples
-    return Outcome("sample", sample.name, tuple(sorted(sample.labels.items())), _float(sample.value), _milliseconds(sample.timestamp, openmetrics))
+    return Outcome(
+        "sample",
+        sample.name,
+        tuple(sorted(sample.labels.items())),
+        _float(sample.value),
+        _milliseconds(sample.timestamp, openmetrics),
+    )
 
 
 def ours_on(lines: list[str], *, openmetrics: bool, parser: Parser | None = None) -> list[Outcome]:
     """What the parser makes of each line of a page of all of them."""
     text = "".join(line + "\n" for line in lines) + ("# EOF\n" if openmetrics else "")
     page = (parser or Parser()).parse(text.encode(), openmetrics=openmetrics)
-    outcomes = [Outcome("sample", s.name, tuple(sorted(s.labels.items())), s.value, s.timestamp_ms) for s in page.samples()]
+    outcomes = [
+        Outcome("sample", s.name, tuple(sorted(s.labels.items())), s.value, s.timestamp_ms)
+        for s in page.samples()
+    ]
     assert page.complete
     assert len(outcomes) + page.bad_count <= len(lines)
     return outcomes
@@ -104,12 +115,16 @@ def alike(theirs: Outcome, ours: Outcome, *, openmetrics: bool) -> bool:
 
 # Each rule: what they do and why we do not. A rule explains a difference only where its condition holds.
 def _bare_word(case: Case) -> bool:
-    """Without a blank they take the last letter off for the name and read all as the value: `inf` is `in` at infinity."""
-    return case.theirs.kind == "sample" and case.ours.kind == "error" and not re.search("[ \t]" if not case.openmetrics else " ", case.line.strip())
+    """Without a blank they take the last letter off for the name and read all as the value: `inf` is `in`."""
+    return (
+        case.theirs.kind == "sample"
+        and case.ours.kind == "error"
+        and not re.search("[ \t]" if not case.openmetrics else " ", case.line.strip())
+    )
 
 
 def _odd_blanks_and_digits(case: Case) -> bool:
-    """They strip every white space of Unicode and read every digit of it; the formats know blank, tab and ASCII digits."""
+    """They strip all white space of Unicode and read all its digits; the formats know blank, tab and ASCII."""
     return any(not char.isascii() or ord(char) < 32 for char in case.bare)
 
 
@@ -121,7 +136,7 @@ def _name_before_labels(case: Case) -> bool:
 
 
 def _after_the_value(case: Case) -> bool:
-    """In the text format they take any number of numbers for a value and a timestamp, and any float for that; also exemplars."""
+    """In the text format they take any numbers behind the value, the last as timestamp; exemplars too."""
     if case.openmetrics or case.theirs.kind == "nothing" or case.ours.kind != "error":
         return False
     tokens = re.sub(r"[^{ \t]*[ \t]*(\{[^}]*\})?", "", case.bare.lstrip(), count=1).split()
@@ -129,7 +144,7 @@ def _after_the_value(case: Case) -> bool:
 
 
 def _empty_terms(case: Case) -> bool:
-    """In the text format they pass over a label that has no value, and over commas with blanks between them."""
+    """In the text format they pass over a label without a value, and over commas with blanks between them."""
     return not case.openmetrics and bool(re.search(r",[ \t]+,|=[ \t]*[,}]", case.bare))
 
 
@@ -155,26 +170,40 @@ def _brace_then_anything(case: Case) -> bool:
 
 def _utf8_name(case: Case) -> bool:
     """In OpenMetrics they refuse a quoted UTF-8 name that no TYPE line has announced."""
-    return case.openmetrics and case.ours.kind == "sample" and case.theirs.kind == "error" and not LEGACY.fullmatch(case.ours.name)
+    return (
+        case.openmetrics
+        and case.ours.kind == "sample"
+        and case.theirs.kind == "error"
+        and not LEGACY.fullmatch(case.ours.name)
+    )
 
 
 def _families(case: Case) -> bool:
-    """What a family may have (exemplars, signs) is theirs to judge; here an exemplar is checked and dropped on any sample."""
-    return case.openmetrics and case.theirs.words.startswith(("Invalid line only histogram", "Counter-like samples", "Clashing name"))
+    """What a family may have (exemplars, signs) is theirs to judge; here an exemplar is checked and dropped."""
+    return case.openmetrics and case.theirs.words.startswith(
+        ("Invalid line only histogram", "Counter-like samples", "Clashing name")
+    )
 
 
 def _openmetrics_stamps(case: Case) -> bool:
-    """They split a timestamp at its point: `-0.5` becomes +0.5 s and `1.+5` a number; and they have no bound."""
+    """They split a timestamp at its point: `-0.5` becomes +0.5 s, `1.+5` a number; and they have no bound."""
     if not case.openmetrics or case.theirs.kind != "sample":
         return False
     own = case.bare.partition("}")[2] if "{" in case.bare.partition(" # ")[0] else case.bare
     stamps = [token for part in own.split(" # ") for token in part.split(" ")[1:]]
-    return any(stamp.startswith("-") or not NUMBER.fullmatch(stamp) or abs(float(stamp)) > 9e15 for stamp in stamps)
+    return any(
+        stamp.startswith("-") or not NUMBER.fullmatch(stamp) or abs(float(stamp)) > 9e15 for stamp in stamps
+    )
 
 
 def _quote_in_exemplar(case: Case) -> bool:
     """They lose count of quotes when an exemplar's label has an escaped one."""
-    return case.openmetrics and case.theirs.kind == "error" and " # " in case.line and '\\"' in case.line.partition(" # ")[2]
+    return (
+        case.openmetrics
+        and case.theirs.kind == "error"
+        and " # " in case.line
+        and '\\"' in case.line.partition(" # ")[2]
+    )
 
 
 def _carriage_return(case: Case) -> bool:
@@ -216,7 +245,9 @@ EXAMPLES = [  # rule, OpenMetrics?, line, theirs, ours
 
 
 @pytest.mark.parametrize(("rule", "openmetrics", "line", "theirs", "ours"), EXAMPLES)
-def test_where_the_two_part(rule: Callable[[Case], bool], openmetrics: bool, line: str, theirs: str, ours: str) -> None:
+def test_where_the_two_part(
+    rule: Callable[[Case], bool], openmetrics: bool, line: str, theirs: str, ours: str
+) -> None:
     case = _case(line, openmetrics=openmetrics)
     assert (case.theirs.kind, case.ours.kind) == (theirs, ours)
     assert not alike(case.theirs, case.ours, openmetrics=openmetrics)
@@ -226,7 +257,10 @@ def test_where_the_two_part(rule: Callable[[Case], bool], openmetrics: bool, lin
 @pytest.mark.parametrize("openmetrics", [False, True], ids=["text", "openmetrics"])
 @given(seed=st.integers(0, 2**64))
 def test_generated_lines(
-    openmetrics: bool, make_line: Callable[[random.Random], str], damage: Callable[[random.Random, str], str], seed: int
+    openmetrics: bool,
+    make_line: Callable[[random.Random], str],
+    damage: Callable[[random.Random, str], str],
+    seed: int,
 ) -> None:
     _compare(random.Random(seed), 80, make_line, damage, openmetrics=openmetrics)
 
@@ -241,7 +275,13 @@ def test_a_million_generated_lines(
 
 
 @pytest.mark.parametrize("openmetrics", [False, True], ids=["text", "openmetrics"])
-@given(line=st.text(st.sampled_from(list('ab_{}",=\\# \t01.-+eEnNiIf\r')) | st.characters(exclude_characters="\n", codec="utf-8"), max_size=40))
+@given(
+    line=st.text(
+        st.sampled_from(list('ab_{}",=\\# \t01.-+eEnNiIf\r'))
+        | st.characters(exclude_characters="\n", codec="utf-8"),
+        max_size=40,
+    )
+)
 def test_any_text(openmetrics: bool, line: str) -> None:
     _explain(_case(line, openmetrics=openmetrics))
 
@@ -258,7 +298,14 @@ _word = st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=
 def test_what_was_written_is_read(name: str, labels: dict[str, str], value: float, stamp: int | None) -> None:
     """A sample as an exporter writes it comes back; and prometheus_client agrees."""
     escaped = {key: text.replace("\\", r"\\").replace('"', r"\"") for key, text in labels.items()}
-    line = name + "{" + ",".join(f'{key}="{text}"' for key, text in escaped.items()) + "} " + repr(value) + ("" if stamp is None else f" {stamp}")
+    line = (
+        name
+        + "{"
+        + ",".join(f'{key}="{text}"' for key, text in escaped.items())
+        + "} "
+        + repr(value)
+        + ("" if stamp is None else f" {stamp}")
+    )
     expected = Outcome("sample", name, tuple(sorted(labels.items())), _float(value), stamp)
     assert alike(expected, our_single(line, openmetrics=False), openmetrics=False)
     assert alike(theirs_on(line, openmetrics=False), expected, openmetrics=False)
@@ -285,7 +332,9 @@ def _compare(rng: random.Random, count: int, make_line: Any, damage: Any, *, ope
     for case in cases:
         _explain(case)
     # The page of them all says what its lines say: no line costs another.
-    assert str(ours_on(lines, openmetrics=openmetrics)) == str([case.ours for case in cases if case.ours.kind == "sample"])
+    assert str(ours_on(lines, openmetrics=openmetrics)) == str(
+        [case.ours for case in cases if case.ours.kind == "sample"]
+    )
 
 
 def _explain(case: Case) -> None:
@@ -295,7 +344,13 @@ def _explain(case: Case) -> None:
 
 def _case(line: str, *, openmetrics: bool) -> Case:
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line.rstrip("\r"), flags=re.DOTALL)
-    return Case(line, theirs_on(line, openmetrics=openmetrics), our_single(line, openmetrics=openmetrics), bare, openmetrics)
+    return Case(
+        line,
+        theirs_on(line, openmetrics=openmetrics),
+        our_single(line, openmetrics=openmetrics),
+        bare,
+        openmetrics,
+    )
 
 
 def _float(value: float) -> float:

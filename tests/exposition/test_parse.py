@@ -61,7 +61,7 @@ SECOND_PAGES = {
     "twice": PAGE.replace(b"up 1\n", b"up 1\nup 2\n"),
     "not UTF-8": PAGE.replace(b"GPU-b", b"GPU-\xff"),
     "value not UTF-8": PAGE.replace(b" 97\n", b" 9\xff\n"),
-    "an unescaped quote": PAGE.replace(b"H100 80GB HBM3\"} 97", b"H100 \"80GB\" HBM3\"} 97"),
+    "an unescaped quote": PAGE.replace(b'H100 80GB HBM3"} 97', b'H100 "80GB" HBM3"} 97'),
     "a brace in a label": PAGE.replace(b"GPU-b", b"GPU-}b"),
     "exemplar": PAGE.replace(b" 97\n", b' 97 # {a="b"} 1\n'),
     "cut in a value": PAGE[:-1],
@@ -75,7 +75,11 @@ SECOND_PAGES = {
 
 
 @pytest.mark.parametrize("second", SECOND_PAGES.values(), ids=SECOND_PAGES)
-@pytest.mark.parametrize("first", [PAGE, SECOND_PAGES["timestamps"], SECOND_PAGES["CRLF"], SECOND_PAGES["text as value"]], ids=["usual", "timed", "CRLF", "bad"])
+@pytest.mark.parametrize(
+    "first",
+    [PAGE, SECOND_PAGES["timestamps"], SECOND_PAGES["CRLF"], SECOND_PAGES["text as value"]],
+    ids=["usual", "timed", "CRLF", "bad"],
+)
 def test_the_answer_does_not_depend_on_the_last_page(first: bytes, second: bytes) -> None:
     parser = Parser()
     assert what(parser.parse(first)) == alone(first)
@@ -86,9 +90,12 @@ def test_the_answer_does_not_depend_on_the_last_page(first: bytes, second: bytes
 @pytest.mark.parametrize("openmetrics", [False, True], ids=["text", "openmetrics"])
 @given(seed=st.integers(0, 2**64))
 def test_pages_that_change_as_they_like(
-    openmetrics: bool, make_line: Callable[[random.Random], str], damage: Callable[[random.Random, str], str], seed: int
+    openmetrics: bool,
+    make_line: Callable[[random.Random], str],
+    damage: Callable[[random.Random, str], str],
+    seed: int,
 ) -> None:
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     lines = [make_line(rng) for _ in range(rng.randrange(30))]
     parser = Parser()
     for _ in range(6):
@@ -101,14 +108,23 @@ def test_pages_that_change_as_they_like(
 
 
 def _changed(
-    rng: random.Random, lines: list[str], make_line: Callable[[random.Random], str], damage: Callable[[random.Random, str], str]
+    rng: random.Random,
+    lines: list[str],
+    make_line: Callable[[random.Random], str],
+    damage: Callable[[random.Random, str], str],
 ) -> list[str]:
     place = rng.randrange(len(lines) + 1)
     how = rng.randrange(5)
     if how == 0 or not lines or place == len(lines):
         return [*lines[:place], make_line(rng), *lines[place:]]
     head, blank, _ = lines[place].rpartition(" ")
-    changed = [damage(rng, lines[place])] if how == 1 else [] if how == 2 else [head + blank + make_line(rng).rpartition(" ")[2]]
+    changed = (
+        [damage(rng, lines[place])]
+        if how == 1
+        else []
+        if how == 2
+        else [head + blank + make_line(rng).rpartition(" ")[2]]
+    )
     return [*lines[:place], *changed, *lines[place + 1 :]]
 
 
@@ -119,7 +135,9 @@ def test_layout_and_lines_are_the_same_objects_while_only_values_change() -> Non
 
 
 def test_timestamps_do_not_change_the_layout() -> None:
-    first, second = after(SECOND_PAGES["timestamps"], SECOND_PAGES["timestamps"].replace(b"1700000000123", b"1700000030123"))
+    first, second = after(
+        SECOND_PAGES["timestamps"], SECOND_PAGES["timestamps"].replace(b"1700000000123", b"1700000030123")
+    )
     assert second.layout is first.layout
     assert second.timestamps_ms is not None
     assert second.timestamps_ms[0] == 1700000030123
