@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from quartermaster.ids import content_id
 
@@ -85,15 +86,29 @@ def pattern_id(kind: str, pattern: str) -> int:
 
 
 def glob_matches(pattern: str, text: str) -> bool:
-    """Whether the whole text fits the pattern."""
-    return _compiled(pattern).fullmatch(text.encode("utf-8", "surrogatepass")) is not None
+    """Whether the whole text fits the pattern. No pattern is slow: nothing is ever tried twice."""
+    given = text.encode("utf-8", "surrogatepass")
+    head, *rest = _pieces(pattern)
+    if not rest:
+        return head.expression.fullmatch(given) is not None
+    found = head.expression.match(given)
+    *middle, tail = rest
+    for piece in middle:  # between two stars the first place that fits is as good as any later one
+        found = found and piece.expression.search(given, found.end())
+    last = len(given) - tail.length
+    return found is not None and found.end() <= last and tail.expression.fullmatch(given, last) is not None
+
+
+class _Piece(NamedTuple):
+    """A text between two stars, in which only `?` is special, and its length in bytes."""
+
+    expression: re.Pattern[bytes]
+    length: int
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[bytes]:
-    signs = {"*": b".*", "?": b"."}
-    pieces = re.split(r"([*?])", re.sub(r"\*+", "*", pattern))
-    return re.compile(
-        b"".join(signs.get(piece) or re.escape(piece.encode("utf-8", "surrogatepass")) for piece in pieces),
-        re.DOTALL,
+def _pieces(pattern: str) -> tuple[_Piece, ...]:
+    return tuple(
+        _Piece(re.compile(b".".join(map(re.escape, piece.split(b"?"))), re.DOTALL), len(piece))
+        for piece in pattern.encode("utf-8", "surrogatepass").split(b"*")
     )

@@ -320,8 +320,8 @@ class RateCardPart(Part):
     author: Text = ""
     """Who set the prices; it is kept with them."""
     start_at: InstantMs | None = Field(default=None, alias="from")
-    """From when the card is in force; without it, from when it is first declared (a first declaration holds for
-    all the past)."""
+    """From when the card is in force; without it, from when it is first declared (a first declaration holds
+    for all the past)."""
     end_at: InstantMs | None = Field(default=None, alias="to")
     """Until when; without it, until the next card begins."""
     prices: tuple[PricePart, ...] = Field(min_length=1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -9,6 +10,7 @@ from quartermaster.clock import DAY_MS, from_iso, to_iso
 from quartermaster.config.load import parse_configuration
 from quartermaster.config.model import Configuration
 from quartermaster.config.secret import Surroundings
+from sql.catalog import Cursor
 from sql.declare import declare
 from sql.ledger import Ledger, memory_ledger
 
@@ -45,14 +47,11 @@ def shared() -> Generator[Ledger]:
 
 @pytest.fixture
 def ledger(shared: Ledger) -> Ledger:
-    def empty(cursor):
+    def empty(cursor: Cursor) -> None:
         for table in TABLES:
             cursor.execute(f"delete from lake.{table}")
 
-    shared.write(
-        f"empty/{id(object())}/{shared.query('select count(*) as n from ducklake_snapshots($$lake$$)')['n'][0]}",
-        empty,
-    )
+    shared.write(f"empty/{uuid4().hex}", empty)
     return shared
 
 
@@ -67,7 +66,8 @@ def rows(ledger: Ledger, sql: str) -> list[tuple[object, ...]]:
 def spans(ledger: Ledger, view: str, columns: str, order: str) -> list[tuple[object, ...]]:
     return rows(
         ledger,
-        f"select {columns}, strftime(start_at, '%Y-%m-%d %H'), strftime(end_at, '%Y-%m-%d %H') from {view} order by {order}, start_at",
+        f"select {columns}, strftime(start_at, '%Y-%m-%d %H'), strftime(end_at, '%Y-%m-%d %H') "
+        f"from {view} order by {order}, start_at",
     )
 
 
@@ -203,7 +203,8 @@ def test_own_floors_come_before_the_houses(ledger: Ledger):
     )
     found = rows(
         ledger,
-        "select signal, workload_kind, floor, measured_how from thresholds where signal in ('gr_engine', 'sm') order by position",
+        "select signal, workload_kind, floor, measured_how from thresholds "
+        "where signal in ('gr_engine', 'sm') order by position",
     )
     assert found == [
         ("gr_engine", "Notebook", 50, "configuration"),

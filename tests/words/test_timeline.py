@@ -1,5 +1,7 @@
 """Timelines: what a declaration changes, and what it leaves."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,33 +9,68 @@ from hypothesis import strategies as st
 from quartermaster.timeline import BEGINNING_MS, Span, Wish, order, settle
 
 CASES = {
-    "the first declaration holds for all the past": ([], [Wish(None, None, "a")], 100, True, [Span(0, None, "a")]),
+    "the first declaration holds for all the past": (
+        [],
+        [Wish(None, None, "a")],
+        100,
+        True,
+        [Span(0, None, "a")],
+    ),
     "a later one begins now": ([], [Wish(None, None, "a")], 100, False, [Span(100, None, "a")]),
-    "what is unchanged keeps its start": ([Span(0, None, "a")], [Wish(None, None, "a")], 100, False, [Span(0, None, "a")]),
+    "what is unchanged keeps its start": (
+        [Span(0, None, "a")],
+        [Wish(None, None, "a")],
+        100,
+        False,
+        [Span(0, None, "a")],
+    ),
     "a change begins now and leaves what was": (
-        [Span(0, None, "a")], [Wish(None, None, "b")], 100, False, [Span(0, 100, "a"), Span(100, None, "b")],
+        [Span(0, None, "a")],
+        [Wish(None, None, "b")],
+        100,
+        False,
+        [Span(0, 100, "a"), Span(100, None, "b")],
     ),
     "what is gone ends now": ([Span(0, None, "a")], [], 100, False, [Span(0, 100, "a")]),
     "a change from a later instant: the old one goes on until then": (
-        [Span(0, None, "a")], [Wish(150, None, "b")], 100, False, [Span(0, 150, "a"), Span(150, None, "b")],
+        [Span(0, None, "a")],
+        [Wish(150, None, "b")],
+        100,
+        False,
+        [Span(0, 150, "a"), Span(150, None, "b")],
     ),
     "a stated start in the past holds as stated": (
-        [Span(0, None, "a")], [Wish(50, None, "b")], 100, False, [Span(0, 50, "a"), Span(50, None, "b")],
+        [Span(0, None, "a")],
+        [Wish(50, None, "b")],
+        100,
+        False,
+        [Span(0, 50, "a"), Span(50, None, "b")],
     ),
     "a stated span in the past cuts one in two": (
-        [Span(0, None, "a")], [Wish(20, 40, "b")], 100, False, [Span(0, 20, "a"), Span(20, 40, "b"), Span(40, 100, "a")],
+        [Span(0, None, "a")],
+        [Wish(20, 40, "b")],
+        100,
+        False,
+        [Span(0, 20, "a"), Span(20, 40, "b"), Span(40, 100, "a")],
     ),
     "an end is added": ([Span(0, None, "a")], [Wish(None, 150, "a")], 100, False, [Span(0, 150, "a")]),
     "two in a row stay when the first is over": (
-        [Span(0, 50, "a"), Span(50, None, "b")], [Wish(None, 50, "a"), Wish(50, None, "b")], 100, False,
+        [Span(0, 50, "a"), Span(50, None, "b")],
+        [Wish(None, 50, "a"), Wish(50, None, "b")],
+        100,
+        False,
         [Span(0, 50, "a"), Span(50, None, "b")],
     ),
     "what comes back begins anew": (
-        [Span(0, 50, "a")], [Wish(None, None, "a")], 100, False, [Span(0, 50, "a"), Span(100, None, "a")],
+        [Span(0, 50, "a")],
+        [Wish(None, None, "a")],
+        100,
+        False,
+        [Span(0, 50, "a"), Span(100, None, "a")],
     ),
     "a future span that is no longer wished never was": ([Span(150, None, "a")], [], 100, False, []),
     "a wish that ended before it was first made writes nothing": ([], [Wish(None, 50, "a")], 100, False, []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -64,7 +101,7 @@ def test_declarations_in_a_row(declarations: list[tuple[int, list[Wish[str]]]]):
     for number, (later_ms, wishes) in enumerate(declarations):
         now_ms += later_ms
         settled = settle(held, wishes, now_ms, first=number == 0)
-        for before, after in zip(settled, settled[1:], strict=False):
+        for before, after in itertools.pairwise(settled):
             assert before.end_at is not None, "only the last is open"
             assert before.end_at <= after.start_at, "spans do not overlap"
         assert all(span.end_at is None or span.start_at < span.end_at for span in settled)
