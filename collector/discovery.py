@@ -4,15 +4,14 @@ import glob
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import dns.asyncresolver
-import dns.exception
-import dns.resolver
-from dns.rdtypes.IN.SRV import SRV
+from typing import TYPE_CHECKING
 
 from collector.targets import Target, from_configuration, from_file_sd, from_srv, unique
 from quartermaster.config.model import ClusterPart
 from quartermaster.errors import InputError
+
+if TYPE_CHECKING:
+    from dns.asyncresolver import Resolver
 
 Complain = Callable[[str, str], None]
 _DNS_SECONDS = 5.0
@@ -37,7 +36,7 @@ class Discovery:
     cluster: ClusterPart
     folder: Path
     complain: Complain
-    resolver: dns.asyncresolver.Resolver | None = None
+    resolver: "Resolver | None" = None
     _files: dict[str, _Answer] = field(default_factory=dict[str, _Answer])
     _names: dict[str, tuple[Target, ...]] = field(default_factory=dict[str, tuple[Target, ...]])
     _troubles: dict[str, str] = field(default_factory=dict[str, str])
@@ -88,6 +87,11 @@ class Discovery:
             self._troubles.pop(path, None)
 
     async def _ask(self, name: str) -> None:
+        import dns.asyncresolver
+        import dns.exception
+        import dns.resolver
+        from dns.rdtypes.IN.SRV import SRV
+
         try:
             resolver = self.resolver or dns.asyncresolver.Resolver()
             answer = await resolver.resolve(name, "SRV", lifetime=_DNS_SECONDS)

@@ -70,7 +70,7 @@ def subject_of(labels: Labels) -> Subject | None:
     namespace, pod, container = (labels.get(name, "") for name in names)
     job = labels.get("hpc_job", "")
     # A Prometheus that honours labels puts its target's own on a free GPU: the exporter holds nothing.
-    own = "dcgm-exporter" in container
+    own = "dcgm-exporter" in container or "dcgm-exporter" in pod
     return Subject(
         node=_first(labels, "Hostname", "hostname"),
         gpu_uuid=gpu_uuid,

@@ -83,7 +83,7 @@ class Understanding:
         known_series: Iterable[Series] = (),
         known_labels: set[int] | None = None,
     ) -> None:
-        """`node` is the machine of a page that names none; the exporter measures each `exporter_interval_ms`."""
+        """`node` is the machine of a page that names none; it is measured every `exporter_interval_ms`."""
         self._cluster = cluster
         self._source = source
         self._hold_ms = interval_ms * 5 // 2

@@ -112,8 +112,8 @@ async def test_each_fault_is_a_gap_and_no_sample(server: Server, answer: bytes |
 
 async def test_frozen_telemetry_is_a_gap_from_the_last_change_on(server: Server) -> None:
     times: list[tuple[int, dict[str, bytes | Answer]]] = [(30_000, {"/n1": page("n1", energy_mj=1_000_000)})]
-    for i in range(2, 9):
-        times.append((30_000 * i, {"/n1": page("n1", energy_mj=4_000_000)}))
+    still: dict[str, bytes | Answer] = {"/n1": page("n1", energy_mj=4_000_000)}
+    times.extend((30_000 * i, still) for i in range(2, 9))
     times.append((300_000, {"/n1": page("n1", energy_mj=90_000_000)}))
     outcomes = await rounds(server, ["/n1"], times)
     assert gaps_of(outcomes) == [(60_000, 300_000, "n1", "frozen")]
