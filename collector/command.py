@@ -5,7 +5,7 @@ import contextlib
 import resource
 import signal
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,16 +17,21 @@ from collector.log import Log
 from collector.loop import Loop
 from collector.sink import Sink
 from collector.spool import Spool
-from quartermaster.config.keeper import keep
+from quartermaster.clock import now_ms
+from quartermaster.config.keeper import Keeper, keep
 from quartermaster.config.model import Configuration, LedgerPart
 from quartermaster.errors import InputError, LedgerError, QuartermasterError
 from sql.ledger import Ledger, open_ledger
+from sql.retention import Retention
 from sql.upgrade import upgrade
+from sql.upkeep import Pace, compact
 from sql.writer import Writer
 
 MIB = 1024 * 1024
 # How long the end waits for the ledger to take what is in memory; then it is in the spool.
 _END_S = 60.0
+# Upkeep, between batches: so often, for at most so long.
+_UPKEEP_EVERY_S, _UPKEEP_BUDGET_S = 10.0, 0.5
 
 
 def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float | None) -> int:
@@ -48,7 +53,9 @@ def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float
         longest_s = max(cluster.dcgm.interval_ms for cluster in configuration.clusters) / 1000
         pulse = Pulse(patience_s=3 * longest_s + 30)
         witness = _Witness(metrics, pulse, log, spool)
-        sink = Sink(spool, lambda: _present_ledger(configuration.ledger), witness, _tend)
+        sink = Sink(
+            spool, lambda: _present_ledger(configuration.ledger), witness, _upkeep(keeper), _UPKEEP_EVERY_S
+        )
         witness.sink = sink
         loop = Loop(keeper, file.absolute().parent, writer, sink, metrics, pulse, log, witness.refresh)
         _greet(configuration, writer, spool, log)
@@ -127,8 +134,15 @@ def _present_ledger(part: LedgerPart) -> Generator[Ledger]:
         yield ledger
 
 
-def _tend(ledger: Ledger) -> None:
-    """Look after the ledger a little."""
+def _upkeep(keeper: Keeper) -> Callable[[Ledger], None]:
+    """What the sink does when nothing waits: a little upkeep, with the retention that is in force."""
+    pace = Pace()
+
+    def tend(ledger: Ledger) -> None:
+        keep_ms = {"samples": keeper.current.retention.samples_ms}
+        compact(ledger, now_ms(), budget_s=_UPKEEP_BUDGET_S, keep=Retention(tables_ms=keep_ms), pace=pace)
+
+    return tend
 
 
 def _allow_many_connections() -> None:

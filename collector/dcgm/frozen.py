@@ -9,6 +9,8 @@ from collector.dcgm.metrics import NUMBER_BY_COLUMN
 
 Floats = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 _ENERGY = NUMBER_BY_COLUMN["energy_j"]
 _INTERVALS = 3
 
@@ -40,19 +42,27 @@ def stillness(
     return Stillness(series_ids, signals, changed_at_ms)
 
 
-def frozen_rows(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> npt.NDArray[np.bool_]:
-    """Which series are frozen: unchanged for more than three of the exporter's own intervals, energy known.
+def frozen_rows(state: Stillness, gpus: Numbers, sampled_at_ms: int, exporter_interval_ms: int) -> Flags:
+    """Which series are frozen: all of their GPU (`gpus` numbers it) is unchanged too long, its energy known.
 
-    A GPU that is there draws power, so its energy moves; a counter unknown or at 0 proves nothing.
+    Too long is more than three of the exporter's own intervals. A GPU draws power, so its energy moves; a
+    counter unknown or at 0 proves nothing. The counter is the GPU's, whichever of its instances speaks.
     """
     still = sampled_at_ms - state.changed_at_ms > _INTERVALS * exporter_interval_ms
+    if not still.any():
+        return still
     with np.errstate(invalid="ignore"):
-        return still & (state.signals[:, _ENERGY] > 0)
+        counted = state.signals[:, _ENERGY] > 0
+    moving = np.bincount(gpus, ~still) > 0
+    has_counter = np.bincount(gpus, counted) > 0
+    return (~moving & has_counter)[gpus]
 
 
-def frozen_since(state: Stillness, sampled_at_ms: int, exporter_interval_ms: int) -> int | None:
-    """The instant of the page's last change, when all of it is still and a counter should have moved."""
-    if not frozen_rows(state, sampled_at_ms, exporter_interval_ms).any():
+def frozen_since(
+    state: Stillness, frozen: Flags, sampled_at_ms: int, exporter_interval_ms: int
+) -> int | None:
+    """The instant of the page's last change, when all of it is still and some of it is frozen."""
+    if not frozen.any():
         return None
     last = int(state.changed_at_ms.max())
     return last if sampled_at_ms - last > _INTERVALS * exporter_interval_ms else None

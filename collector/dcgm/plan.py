@@ -42,6 +42,7 @@ class PlannedRow:
 class Plan:
     """Where each value goes: the value of line `lines[i]` to `cells[i]` of the flat rows × signals.
 
+    gpus         the number of each row's GPU, from 0
     again_*      lines whose cell is taken already (a series twice on a page): the highest value counts
     shared_*     cells of a pod's row and of its device's: the pod's 0 beside a higher device is no value
     plain_pods   whether pods in plain labels are believed, by this page and those before it
@@ -49,6 +50,7 @@ class Plan:
     """
 
     rows: tuple[PlannedRow, ...]
+    gpus: Numbers
     lines: Numbers
     cells: Numbers
     again_lines: Numbers
@@ -156,8 +158,12 @@ class _Table:
     def plan(self, *, plain_pods: bool, foreign: bool) -> Plan:
         """The finished plan."""
         pods, devices = self._shared()
+        gpus: dict[tuple[str, str], int] = {}
+        for place in self._numbers:
+            gpus.setdefault((place.node, place.gpu_uuid), len(gpus))
         return Plan(
             rows=tuple(self._rows[place] for place in self._numbers),
+            gpus=np.array([gpus[place.node, place.gpu_uuid] for place in self._numbers], np.intp),
             lines=np.array(list(self._first.values()), np.intp),
             cells=np.array(list(self._first), np.intp),
             again_lines=np.array([line for line, _ in self._again], np.intp),

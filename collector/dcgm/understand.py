@@ -49,7 +49,7 @@ class Reading:
     new_labels        records to append to label_refs
     foreign           no line is a metric of dcgm-exporter: another exporter's page
     frozen_since_ms   None, or the instant of the last change when nothing moves although energy should:
-                      a gap from there. A single frozen series is no gap; its signals are NaN
+                      a gap from there. A single frozen GPU is no gap; its signals are NaN
     skew_ms           how far the page's own timestamps are from the fetch, at most (0 without timestamps)
     """
 
@@ -106,10 +106,9 @@ class Understanding:
             new_series, new_labels = self._learn(page.layout, sampled_at_ms)
         signals = self._plan.signals(page.values)
         self._still = stillness(self._still, self._series_ids, signals, sampled_at_ms)
-        frozen = frozen_rows(self._still, sampled_at_ms, self._exporter_interval_ms)
-        since = None
+        frozen = frozen_rows(self._still, self._plan.gpus, sampled_at_ms, self._exporter_interval_ms)
+        since = frozen_since(self._still, frozen, sampled_at_ms, self._exporter_interval_ms)
         if frozen.any():
-            since = frozen_since(self._still, sampled_at_ms, self._exporter_interval_ms)
             signals = np.where(frozen[:, np.newaxis], np.nan, signals)
         instants = self._instants(page, self._plan, sampled_at_ms)
         return Reading(
