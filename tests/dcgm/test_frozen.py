@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (tables of lines)
 """Frozen telemetry: unchanged for more than three of the exporter's intervals although energy should move."""
 
 import pytest
@@ -106,3 +107,30 @@ def test_a_signal_that_vanishes_is_a_change() -> None:
     still = page({"GPU-a": (0.5, 1e6)})
     less = still.split(b"\n", 1)[1]
     assert since([still] * 3 + [less] * 5) == [None] * 7 + [90_000]
+
+
+def test_the_instances_of_a_frozen_gpu_are_frozen_with_it() -> None:
+    """The counter is the GPU's own series'; its instances have none, and an idle one never changes."""
+
+    def mig(energy: int, busy: float) -> bytes:
+        lines = [
+            f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{UUID="GPU-{gpu}",Hostname="n7",GPU_I_ID="1",GPU_I_PROFILE="1g.10gb"}} 0\n'
+            f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{UUID="GPU-{gpu}",Hostname="n7",GPU_I_ID="2",GPU_I_PROFILE="1g.10gb"}} {b}\n'
+            f'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{UUID="GPU-{gpu}",Hostname="n7",GPU_I_ID="1",GPU_I_PROFILE="1g.10gb"}} {e}\n'
+            for gpu, e, b in (("a", 1_000_000, 0.5), ("b", energy, busy))
+        ]
+        return "".join(lines).encode()
+
+    last = readings([mig(2_000_000 + number, 0.5) for number in range(5)])[-1]
+    assert last.frozen_since_ms is None
+    known = dict(
+        zip(
+            [(r.series.gpu_uuid, r.series.gi_id) for r in last.rows],
+            samples_frame([last])["gr_engine_permille"],
+            strict=True,
+        )
+    )
+    assert known == {
+        ("GPU-a", "1"): None, ("GPU-a", "2"): None, ("GPU-a", ""): None,
+        ("GPU-b", "1"): 0, ("GPU-b", "2"): 500, ("GPU-b", ""): None,
+    }  # fmt: skip

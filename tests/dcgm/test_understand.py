@@ -1,10 +1,14 @@
 # ruff: noqa: E501  (tables of lines)
 """Every label generation and every quirk of dcgm-exporter, each a row of one table: the page, and what it says."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collector.dcgm.metrics import SIGNALS
 from collector.dcgm.understand import Reading, Understanding, samples_frame
@@ -112,6 +116,11 @@ CASES = [
     case(
         "honoured labels: the exporter's container on a free GPU holds nothing",
         [f'{UTIL}{{{NEW},pod="dcgm-x7k",namespace="gpu-operator",container="nvidia-dcgm-exporter"}} 0'],
+        Said(known={"gpu_util_permille": 0}),
+    ),
+    case(
+        "a free node behind a Prometheus: the exporter's own pod, whatever its container is called, holds nothing",
+        [f'{UTIL}{{{NEW},container="exporter",namespace="gpu-monitoring",pod="dcgm-exporter-x7k2p"}} 0'],
         Said(known={"gpu_util_permille": 0}),
     ),
     case(
@@ -289,6 +298,20 @@ def pod(label: object) -> str | None:
     names = [getattr(label, name) for name in ("namespace", "pod", "container")]
     uid, job = getattr(label, "pod_uid"), getattr(label, "hpc_job")  # noqa: B009
     return "/".join(names) + (f"/{uid}" if uid else "") + (f"/job {job}" if job else "").replace("//", "/")
+
+
+@given(order=st.randoms(use_true_random=False), which=st.sampled_from(CASES))
+def test_the_order_of_lines_says_nothing(order: random.Random, which: Any) -> None:
+    """What is known of each series does not depend on where its lines stand (only slots of unnumbered pods do)."""
+    lines, said = which.values
+    shuffled = order.sample(lines, len(lines))
+    first, second = (read(understanding(), some) for some in (lines, shuffled))
+    if not any(expected.key[1].startswith("~") for expected in said):
+        assert _by_series(first) == _by_series(second)
+
+
+def _by_series(reading: Reading) -> dict[int, object]:
+    return {row["series_id"]: row for row in samples_frame([reading]).to_dicts()}
 
 
 # -- from page to page -------------------------------------------------------------------------------------------------
