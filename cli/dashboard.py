@@ -56,8 +56,8 @@ def dashboard(
 
 
 def _command(port: int) -> list[str]:
-    """Look and behaviour are in dashboards/.streamlit; here is what a user's settings must not change."""
-    app = str(files("dashboards") / "app.py")
+    """Look and behaviour are in dashboards/site/.streamlit; here is what no user's settings change."""
+    app = str(files("dashboards.site") / "app.py")
     held = {
         "server.address": _LOOPBACK,
         "server.port": str(port),

@@ -120,7 +120,7 @@ def test_a_drawing_gets_variables() -> None:
 
 
 def test_the_pages_have_the_same_colours_and_fonts() -> None:
-    folder = files("dashboards")
+    folder = files("dashboards.site")
     look = tomllib.loads((folder / ".streamlit" / "config.toml").read_text())["theme"]
     names = {
         "primaryColor": "accent",

@@ -1,0 +1,169 @@
+"""The Overview page in each of its states, run without a browser."""
+
+from collections.abc import Callable, Generator
+from html import unescape
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dashboards import access, data
+from quartermaster.errors import InputError
+
+Ledgers = Callable[..., Path]
+APP = str(files("dashboards.site") / "app.py")
+HOSTILE = "<script>alert(1)</script>[bold]x[/bold]=cmd()![i](http://evil.example/i.png)"
+
+
+@pytest.fixture(autouse=True)
+def a_fresh_cache() -> Generator[None]:
+    """No test sees what another read; what a test opened is closed."""
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def a_week_s_ledger(a_ledger_of_a_week: Ledgers) -> Path:
+    return a_ledger_of_a_week()
+
+
+def hostile(name: str) -> str:
+    """The name with an ending that is code somewhere."""
+    return name + HOSTILE
+
+
+def run(configuration: Path | None, monkeypatch: pytest.MonkeyPatch, **choices: str) -> AppTest:
+    """The page after a run, with what was chosen in its filters."""
+    if configuration is None:
+        monkeypatch.delenv(access.CONFIGURATION, raising=False)
+    else:
+        monkeypatch.setenv(access.CONFIGURATION, str(configuration))
+    page = AppTest.from_file(APP, default_timeout=60).run()
+    for name, value in choices.items():
+        page.selectbox(name).set_value(value)
+        page.run()
+    assert not page.exception
+    return page
+
+
+def told(page: AppTest) -> str:
+    """All HTML of the page."""
+    return "".join(block.proto.body for block in page.get("html"))
+
+
+def words(page: AppTest) -> str:
+    """The same as a reader sees it."""
+    return unescape(told(page)).replace("\u00a0", " ")
+
+
+def test_the_whole_page(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = run(a_week_s_ledger, monkeypatch)
+    text = words(page)
+    assert "The fleet cost 53,568 EUR; 9,747 EUR of it (18.2 %) stood idle while held" in text
+    assert "Next step:" in text
+    assert "data until 29 November 2026, 00:00 UTC" in text
+    assert len(page.get("vega_lite_chart")) == 3
+    titles = [title.value for title in page.subheader]
+    assert titles[0] == "Where the capacity went"
+    assert "Most idle, and what to do" in titles
+    assert page.selectbox("week").options == ["2026-W48", "2026-W47"]
+    assert len(page.selectbox("team").options) == 7
+
+
+def test_another_week_and_one_team(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = words(run(a_week_s_ledger, monkeypatch, week="2026-W47", team="vision"))
+    assert "Team vision cost" in text
+    assert "Complete week" in text
+    assert "16–22 November 2026" in text
+    assert "robotics" not in text
+
+
+def test_the_page_and_the_file_tell_the_same(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = run(a_week_s_ledger, monkeypatch)
+    where = access.place()
+    figures = data.report(where, None, "2026-W48", None)
+    forwarded = data.file(figures)
+    for card in ("53,568", "9,747", "94.3"):
+        assert card in words(page)
+        assert card in forwarded
+
+
+def test_hostile_names_are_only_text(a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = a_ledger_of_a_week(hostile)
+    page = run(configuration, monkeypatch)
+    html = told(page)
+    assert "<script" not in html
+    assert "vision" + HOSTILE in words(page)
+    markdown = [
+        block.value for kind in (page.markdown, page.caption, page.subheader, page.info) for block in kind
+    ]
+    assert not any("evil" in text for text in markdown)
+    chosen = run(configuration, monkeypatch, team="vision" + HOSTILE)
+    assert "Team vision" + HOSTILE in words(chosen)
+
+
+def test_without_prices_the_page_shows_time(
+    a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = run(a_ledger_of_a_week(prices=False), monkeypatch)
+    assert "The fleet had 17,280 GPU-hours" in words(page)
+    assert "EUR" not in words(page)
+    assert "No rate card was in force" in page.info[0].value
+
+
+def test_a_ledger_without_a_finished_hour(
+    a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = run(a_ledger_of_a_week(usage=False), monkeypatch)
+    assert "No finished hour yet" in words(page)
+    assert "run quartermaster rollup" in words(page)
+    assert not page.selectbox
+
+
+def test_no_ledger_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = tmp_path / "quartermaster.yaml"
+    configuration.write_text("clusters: [{name: demo}]\n")
+    assert "there is no ledger in" in words(run(configuration, monkeypatch))
+
+
+def test_a_ledger_that_comes_later_is_seen(
+    a_week_s_ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = tmp_path / "quartermaster.yaml"
+    configuration.write_text("clusters: [{name: demo}]\n")
+    assert "there is no ledger in" in words(run(configuration, monkeypatch))
+    (tmp_path / "ledger").symlink_to(a_week_s_ledger.parent / "ledger")
+    assert "53,568 EUR" in words(run(configuration, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("clusters: [{name: demo}]\nledger: {catalog: memory}\n", "the ledger is in memory"),
+        ("clusters: []\n", "clusters"),
+    ],
+)
+def test_a_configuration_that_leads_nowhere(
+    text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = tmp_path / "quartermaster.yaml"
+    configuration.write_text(text)
+    assert expected in words(run(configuration, monkeypatch))
+
+
+def test_without_the_command_the_page_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "quartermaster dashboard" in words(run(None, monkeypatch))
+
+
+def test_a_team_out_of_sight_is_refused_where_data_is_read(
+    a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(access.CONFIGURATION, str(a_week_s_ledger))
+    where = access.place()
+    assert data.report(where, frozenset({"vision"}), "2026-W48", "vision").team == "vision"
+    for team in ("speech", None):
+        with pytest.raises(InputError, match="no team"):
+            data.report(where, frozenset({"vision"}), "2026-W48", team)
