@@ -34,7 +34,7 @@ def complaints(error: ValidationError) -> tuple[Complaint, ...]:
 
 def keys_of(model: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
     """The keys that a part of the file may have, each with the part that stands under it, if one does."""
-    return {field.alias or name: _part(field.annotation) for name, field in model.model_fields.items()}
+    return {field.alias or name: part_of(field.annotation) for name, field in model.model_fields.items()}
 
 
 def every_key(model: type[BaseModel] = Configuration, above: str = "") -> Iterator[tuple[str, str]]:
@@ -93,11 +93,11 @@ def _part_at(key: Key) -> type[BaseModel] | None:
     return part
 
 
-def _part(annotation: object) -> type[BaseModel] | None:
+def part_of(annotation: object) -> type[BaseModel] | None:
     """The model within an annotation such as `tuple[Annotated[TargetPart, …], …]` or `TlsPart | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((part for part in map(_part, get_args(annotation)) if part is not None), None)
+    return next((part for part in map(part_of, get_args(annotation)) if part is not None), None)
 
 
 def _choices(detail: ErrorDetails) -> list[str]:

@@ -73,7 +73,13 @@ def parse_configuration(text: str, file: str, surroundings: Surroundings, *, sec
     problems = {*source.problems, *(source.problem(complaint, lambda key: key) for complaint in complaints)}
     if configuration is not None:
         doubtful = (*doubts(configuration), *(unresolved(configuration) if secrets else ()))
-        problems |= {source.problem(doubt, remnant.in_file) for doubt in doubtful}
+        found = {source.problem(doubt, remnant.in_file) for doubt in doubtful}
+        # what only looks wrong may look so because of what was taken out
+        problems |= {
+            one
+            for one in found
+            if one.severity == "error" or not any(_under(two.key, one.key) for two in complaints)
+        }
     ordered = tuple(sorted(problems, key=lambda problem: (problem.place, str(problem))))
     broken = any(problem.severity == "error" for problem in ordered)
     return Loaded(None if broken else configuration, ordered, source)
@@ -91,11 +97,14 @@ def _validate(
             wrong = every_complaint(error)
         else:
             return configuration, remnant, tuple(found)
-        for complaint in wrong:
-            told = replace(complaint, key=remnant.in_file(complaint.key))
-            others = [*found, *(other for other in wrong if other is not complaint)]
-            if not (told.follows and any(_under(other.key, told.key) for other in others)):
-                found.append(told)
+        # a list whose every item is wrong is not also too short
+        wrong = [
+            one
+            for one in wrong
+            if not (one.follows and any(_under(two.key, one.key) for two in wrong if two is not one))
+        ]
+        told = [replace(complaint, key=remnant.in_file(complaint.key)) for complaint in wrong]
+        found += [one for one in told if not (one.follows and any(_under(two.key, one.key) for two in found))]
         gone = {remnant.nearest_present(complaint.key) for complaint in wrong}
         if () in gone:
             return None, remnant, tuple(found)

@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -63,13 +64,15 @@ Text = Annotated[str, AfterValidator(units.plain_text)]
 Name = Annotated[str, AfterValidator(_name), Field(max_length=200)]
 ClusterName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
 Glob = Annotated[str, BeforeValidator(units.glob, json_schema_input_type=str)]
-DurationMs = Annotated[int, BeforeValidator(units.duration_ms, json_schema_input_type=str)]
+_Duration = Annotated[str, Field(pattern=r"^[0-9]{1,9}(ms|s|m|h|d)$")]
+DurationMs = Annotated[int, BeforeValidator(units.duration_ms, json_schema_input_type=_Duration)]
 InstantMs = Annotated[int, BeforeValidator(units.instant_ms, json_schema_input_type=str)]
 GpuParts = Annotated[int, BeforeValidator(units.gpu_parts, json_schema_input_type=float | str)]
 Price = Annotated[Decimal, BeforeValidator(units.price, json_schema_input_type=float | str)]
 AnyPath = Annotated[Path, BeforeValidator(_path, json_schema_input_type=str)]
-WholeSecret = Annotated[Secret, BeforeValidator(_whole_secret, json_schema_input_type=str)]
-Address = Annotated[Secret, BeforeValidator(_address, json_schema_input_type=str)]
+_AsReference = PlainSerializer(str, return_type=str)
+WholeSecret = Annotated[Secret, BeforeValidator(_whole_secret, json_schema_input_type=str), _AsReference]
+Address = Annotated[Secret, BeforeValidator(_address, json_schema_input_type=str), _AsReference]
 Currency = Annotated[str, BeforeValidator(units.currency, json_schema_input_type=str)]
 TimeZone = Annotated[str, BeforeValidator(units.time_zone, json_schema_input_type=str)]
 
@@ -165,7 +168,7 @@ class TargetPart(Part):
         return self
 
 
-Target = Annotated[TargetPart, BeforeValidator(_words)]
+Target = Annotated[TargetPart, BeforeValidator(_words, json_schema_input_type=TargetPart | str)]
 
 
 class DcgmPart(Part):
