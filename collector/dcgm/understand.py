@@ -21,7 +21,7 @@ from collector.dcgm.metrics import SIGNALS
 from collector.dcgm.plan import Plan, plan_of
 from collector.dcgm.plausible import stored
 from collector.dcgm.register import Register
-from collector.exposition.page import Layout, Page
+from collector.exposition.page import NO_TIMESTAMP, Layout, Page
 from quartermaster.records import LabelRef, Series
 
 Integers = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Understanding:
         new_series: tuple[Series, ...] = ()
         new_labels: tuple[LabelRef, ...] = ()
         if page.layout is not self._layout:
-            new_series, new_labels = self._learn(page.layout, sampled_at_ms)
+            new_series, new_labels = self._learn(page.layout, self._first_instant(page, sampled_at_ms))
         signals = self._plan.signals(page.values)
         self._still = stillness(self._still, self._series_ids, signals, sampled_at_ms)
         frozen = frozen_rows(self._still, self._plan.gpus, sampled_at_ms, self._exporter_interval_ms)
@@ -136,6 +136,13 @@ class Understanding:
         self._series_ids = np.array([one.series_id for one in series], np.int64)
         self._label_refs = np.array([NO_LABEL if ref is None else ref.label_ref for ref in refs], np.int64)
         return tuple(new_series), tuple(new_labels)
+
+    def _first_instant(self, page: Page, sampled_at_ms: int) -> int:
+        """When what the page newly says begins: no later than its samples, so that the series has them."""
+        if page.timestamps_ms is None:
+            return sampled_at_ms
+        own = page.timestamps_ms[page.timestamps_ms != NO_TIMESTAMP].min(initial=sampled_at_ms)
+        return int(own) if sampled_at_ms - own <= self._hold_ms else sampled_at_ms
 
     @staticmethod
     def _instants(page: Page, plan: Plan, sampled_at_ms: int) -> Integers:

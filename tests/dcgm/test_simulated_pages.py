@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from collector.dcgm.understand import Understanding, samples_frame
 from collector.exposition.parse import Parser
@@ -54,6 +55,28 @@ def test_holders_are_those_of_the_truth(simulation: ClusterSimulation, generatio
         frame = samples_frame([reading])
         gpus = {row.series.gpu_uuid for row in reading.rows}
         assert frame["energy_j"].count() == frame["power_dw"].count() == len(gpus)  # a device is counted once
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_whole_pages_are_the_same_to_prometheus_client(
+    simulation: ClusterSimulation, generation: str
+) -> None:
+    """But for the `_total` that it adds to a counter's name."""
+    for node in simulation.nodes:
+        simulation.speak(node, generation)
+        body = simulation.page(node, simulation.clock_ms) or b""
+        ours = [
+            (s.name.removesuffix("_total"), dict(s.labels), s.value, s.timestamp_ms)
+            for s in Parser().parse(body).samples()
+        ]
+        families = list(text_string_to_metric_families(body.decode()))
+        theirs = [
+            (s.name.removesuffix("_total"), s.labels, float(s.value), s.timestamp)
+            for family in families
+            for s in family.samples
+        ]
+        assert len(ours) > 40 or not body
+        assert ours == theirs
 
 
 def _held(simulation: ClusterSimulation, now_ms: int) -> dict[tuple[str, str], set[str]]:

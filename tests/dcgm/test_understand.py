@@ -451,6 +451,16 @@ def test_a_pages_own_timestamps_are_the_samples_times() -> None:
     assert read(understanding(), [f"{UTIL}{{{NEW}}} 1"]).skew_ms == 0
 
 
+@pytest.mark.parametrize(
+    ("behind_ms", "start"),
+    [(9_000, NOW - 9_000), (-9_000, NOW), (7_200_000, NOW)],
+    ids=["behind", "ahead", "a clock that jumped"],
+)
+def test_a_series_begins_no_later_than_its_first_sample(behind_ms: int, start: int) -> None:
+    (series,) = read(understanding(), [f"{UTIL}{{{NEW}}} 1 {NOW - behind_ms}"]).new_series
+    assert series.start_at == start
+
+
 def test_readings_of_many_targets_are_one_frame() -> None:
     readings = [read(understanding(), [f"{UTIL}{{{NEW}}} {value}"]) for value in (1, 2)] + [
         read(understanding(), [])
