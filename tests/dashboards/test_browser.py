@@ -1,0 +1,226 @@
+"""In a real browser: the report and the Overview page, at a desk and on a telephone, light, dark and on paper."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from analytics.reports import theme
+from analytics.reports.figures import WeeklyReport
+from analytics.reports.html import render
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+WIDTHS = (1280, 390)
+TONES: tuple[theme.Tone, ...] = ("light", "dark")
+HOSTILE = "<img src=http://evil.example/i.png onerror=alert(1)>[a](http://evil.example)![i](http://evil.example/j.png)"
+READY = """() => {
+  const app = document.querySelector('[data-testid=stApp]');
+  if (document.querySelector('[data-testid=stException]')) return true;
+  return app?.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
+    && !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
+    && document.querySelector('.qm')
+    && [...document.querySelectorAll('.stVegaLiteChart')].every(chart => chart.querySelector('canvas, svg'));
+}"""
+SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll('[data-testid=stMain]')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1).length"""
+
+
+@dataclass
+class Seen:
+    """What a page did that it should not do."""
+
+    errors: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Generator[Browser]:
+    """A headless Chromium of this machine. Without one tests are skipped, in CI they fail."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "no Chromium is installed (apt-get install chromium)"
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+def open_page(chromium: Browser, width: int, tone: theme.Tone) -> tuple[Page, Seen]:
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=tone)
+    seen = Seen()
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: None if is_home(request.url) else seen.strangers.append(request.url))
+    return page, seen
+
+
+def is_home(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in {"file", "data", "blob"} or parts.hostname == "127.0.0.1"
+
+
+def ground(page: Page, selector: str) -> str:
+    rgb = page.eval_on_selector(selector, "e => getComputedStyle(e).backgroundColor")
+    return "#" + "".join(f"{int(channel):02x}" for channel in re.findall(r"\d+", rgb)[:3])
+
+
+@pytest.fixture(scope="module")
+def a_file(tmp_path_factory: pytest.TempPathFactory, a_week: WeeklyReport) -> str:
+    path = tmp_path_factory.mktemp("report") / "week.html"
+    path.write_text(render(a_week), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("tone", TONES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_report_in_a_browser(chromium: Browser, a_file: str, width: int, tone: theme.Tone) -> None:
+    page, seen = open_page(chromium, width, tone)
+    page.goto(a_file)
+    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('15px Inter'))")
+    assert seen == Seen()
+    assert page.evaluate(SIDEWAYS) == 0
+    assert ground(page, "body") == theme.palette(tone)["background"]
+    shown = [chart for chart in page.query_selector_all("[role=img]") if chart.is_visible()]
+    assert len(shown) == 3
+    page.close()
+
+
+def test_the_report_on_paper(chromium: Browser, a_file: str) -> None:
+    page, _ = open_page(chromium, 1280, "dark")
+    page.goto(a_file)
+    printed = page.pdf(prefer_css_page_size=True)
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 5
+    page.emulate_media(media="print", color_scheme="dark")
+    assert ground(page, "body") == theme.palette("light")["background"]
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def served(a_ledger_of_a_week: Callable[..., Path]) -> Generator[str]:
+    """The address of a dashboard over a week's ledger."""
+    yield from serve(a_ledger_of_a_week())
+
+
+@pytest.fixture(scope="module")
+def served_hostile(a_ledger_of_a_week: Callable[..., Path]) -> Generator[str]:
+    """The same, with names that try to be code."""
+    yield from serve(a_ledger_of_a_week(lambda name: name + HOSTILE))  # pyright: ignore[reportUnknownLambdaType]
+
+
+def serve(configuration: Path) -> Generator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "cli",
+        "--config",
+        str(configuration),
+        "dashboard",
+        "--no-browser",
+        "-p",
+    ]
+    with subprocess.Popen([*command, str(port)], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        assert "The dashboard is at" in server.stdout.readline()
+        yield f"http://127.0.0.1:{port}"
+        server.terminate()
+
+
+def settle(page: Page) -> None:
+    """Wait until all is drawn; fail at once on an exception."""
+    page.wait_for_function(READY, timeout=60_000)
+    page.wait_for_timeout(300)
+    page.wait_for_function(READY, timeout=60_000)
+    assert not page.query_selector("[data-testid=stException]")
+
+
+def test_a_shared_link_opens_as_the_first_thing_that_a_server_does(chromium: Browser, served: str) -> None:
+    page, seen = open_page(chromium, 1280, "light")
+    page.goto(f"{served}/overview?team=vision&week=2026-W47")
+    settle(page)
+    assert "Team vision cost" in page.inner_text(".qm .told")
+    assert "week 47" in page.inner_text("h1")
+    assert seen.strangers == []
+    page.close()
+
+
+@pytest.mark.parametrize("tone", TONES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_in_a_browser(chromium: Browser, served: str, width: int, tone: theme.Tone) -> None:
+    page, seen = open_page(chromium, width, tone)
+    page.goto(served)
+    settle(page)
+    assert "The fleet cost" in page.inner_text(".qm .told")
+    assert seen == Seen()
+    assert page.evaluate(SIDEWAYS) == 0
+    assert len(page.query_selector_all(".stVegaLiteChart")) == 3
+    assert ground(page, "[data-testid=stApp]") == theme.palette(tone)["background"]
+    assert ground(page, ".qm .lead") == theme.palette(tone)["surface"]
+    assert page.evaluate("document.fonts.check('15px Inter')")
+    assert not page.query_selector("[data-testid=stToolbar], [data-testid=stAppDeployButton]")
+    page.close()
+
+
+def test_a_filter_goes_into_the_address_and_comes_back(chromium: Browser, served: str) -> None:
+    page, _ = open_page(chromium, 1280, "light")
+    page.goto(served)
+    settle(page)
+    page.get_by_role("combobox", name="Team").click()
+    page.get_by_role("option", name="speech").click()
+    page.wait_for_function(
+        "document.querySelector('.qm .told')?.innerText.includes('Team speech')", timeout=60_000
+    )
+    settle(page)
+    assert "team=speech" in page.url
+    page.reload()
+    settle(page)
+    assert "Team speech cost" in page.inner_text(".qm .told")
+    page.close()
+
+
+def test_the_report_is_taken_along(chromium: Browser, served: str) -> None:
+    page, _ = open_page(chromium, 1280, "light")
+    page.goto(f"{served}/?week=2026-W47")
+    settle(page)
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Report").click()
+    assert taken.value.suggested_filename == "gpu-report-2026-W47.html"
+    text = Path(taken.value.path()).read_text(encoding="utf-8")
+    assert "week 47" in text
+    assert "Complete week" in text
+    page.close()
+
+
+def test_hostile_names_do_nothing_in_the_page(chromium: Browser, served_hostile: str) -> None:
+    page, seen = open_page(chromium, 1280, "light")
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    page.goto(served_hostile)
+    settle(page)
+    page.get_by_role("combobox", name="Team").click()
+    page.get_by_role("option", name="vision").click()
+    page.wait_for_function(
+        "document.querySelector('.qm .told')?.innerText.includes('Team vision')", timeout=60_000
+    )
+    settle(page)
+    assert HOSTILE in page.inner_text(".qm .told")
+    assert seen == Seen()
+    assert dialogs == []
+    assert page.evaluate(SIDEWAYS) == 0
+    page.close()
