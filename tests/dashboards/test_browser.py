@@ -1,4 +1,4 @@
-"""In a real browser: the report and the Overview page, at a desk and on a telephone, light, dark and on paper."""
+"""In a real browser: the report and the Overview page, at a desk and on a phone, light, dark, on paper."""
 
 import os
 import re
