@@ -8,12 +8,13 @@ from analytics.money.charges import charge
 from analytics.money.statement import to_cents
 from quartermaster.errors import ConfigurationError, LedgerError
 from quartermaster.parts import GPU_PARTS
+from tests.money.books import Books
 
 A100 = "NVIDIA A100-SXM4-40GB"
 HOUR_PMS = GPU_PARTS * 3_600_000
 
 
-def told(books, *names):
+def told(books: Books, *names: str) -> dict[tuple[object, ...], Decimal]:
     """The lines by the values of the named columns, with their amounts."""
     lines = books.lines()
     found = {tuple(line[name] for name in names): line["amount"] for line in lines}
@@ -21,14 +22,14 @@ def told(books, *names):
     return found
 
 
-def total(books):
+def total(books: Books) -> Decimal:
     return sum((line["amount"] for line in books.lines()), Decimal(0))
 
 
 # --- a price becomes a line -------------------------------------------------------------------------------
 
 
-def test_koku_worked_example(books):
+def test_koku_worked_example(books: Books) -> None:
     """An A100 of $3 for a day in sevenths: 2 h × 4, 6 h × 1, 2 h × 2 slices (Koku's documentation)."""
     books.card(currency="USD")
     books.rate("3", model="*A100*")
@@ -52,7 +53,7 @@ def test_koku_worked_example(books):
     assert sum(cents.values()) == Decimal("72.00")
 
 
-def test_kokus_sharing_of_1000_by_8_6_4(books):
+def test_kokus_sharing_of_1000_by_8_6_4(books: Books) -> None:
     """Koku rounds to 444, 333, 222 and loses a dollar; the largest remainder does not."""
     books.card(unallocated="held")
     books.rate("100")
@@ -74,7 +75,7 @@ def test_kokus_sharing_of_1000_by_8_6_4(books):
     }
 
 
-def test_each_line_says_how_much_of_what_at_which_price(books):
+def test_each_line_says_how_much_of_what_at_which_price(books: Books) -> None:
     books.card()
     books.rate("2.50")
     books.usage(hours=4, gpus=2, team="vision")
@@ -89,7 +90,7 @@ def test_each_line_says_how_much_of_what_at_which_price(books):
     assert line["corrects"] is None
 
 
-def test_kinds_of_capacity_are_lines_of_their_own(books):
+def test_kinds_of_capacity_are_lines_of_their_own(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(hours=1, gpus=2, team="vision")
@@ -103,7 +104,7 @@ def test_kinds_of_capacity_are_lines_of_their_own(books):
     }
 
 
-def test_a_price_is_rounded_once_for_the_pool_and_day(books):
+def test_a_price_is_rounded_once_for_the_pool_and_day(books: Books) -> None:
     """Three thirds of a millionth are a millionth, not nothing and not three."""
     books.card()
     books.rate("0.000001")
@@ -128,7 +129,7 @@ def test_a_price_is_rounded_once_for_the_pool_and_day(books):
         ("guarantee", "2", "8"),
     ],
 )
-def test_unallocated_cost_is_shared(books, way, vision, speech):
+def test_unallocated_cost_is_shared(books: Books, way: str, vision: str, speech: str) -> None:
     books.card(unallocated=way)
     books.rate("1")
     books.usage(hours=1, gpus=3, team="vision")
@@ -147,7 +148,7 @@ def test_unallocated_cost_is_shared(books, way, vision, speech):
     }
 
 
-def test_even_sharing_reaches_a_team_that_has_only_a_guarantee(books):
+def test_even_sharing_reaches_a_team_that_has_only_a_guarantee(books: Books) -> None:
     books.card(unavailable="even")
     books.rate("1")
     books.usage(hours=1, gpus=1, team="vision")
@@ -158,7 +159,7 @@ def test_even_sharing_reaches_a_team_that_has_only_a_guarantee(books):
     assert shared == {"vision": Decimal(2), "speech": Decimal(2)}
 
 
-def test_what_nobody_could_share_stays_a_line_of_its_own(books):
+def test_what_nobody_could_share_stays_a_line_of_its_own(books: Books) -> None:
     books.card(unallocated="guarantee")
     books.rate("1")
     books.usage(hours=1, gpus=4, team="vision")
@@ -168,7 +169,7 @@ def test_what_nobody_could_share_stays_a_line_of_its_own(books):
     assert total(books) == 8
 
 
-def test_none_asks_nobody_and_still_adds_up(books):
+def test_none_asks_nobody_and_still_adds_up(books: Books) -> None:
     books.card(unobserved="none")
     books.rate("1")
     books.usage(hours=1, gpus=4, unobserved=1)
@@ -183,7 +184,7 @@ def test_none_asks_nobody_and_still_adds_up(books):
 # --- faults -----------------------------------------------------------------------------------------------
 
 
-def test_faulted_time_is_not_the_teams_cost(books):
+def test_faulted_time_is_not_the_teams_cost(books: Books) -> None:
     books.card()
     books.rate("2")
     books.usage(hours=4, gpus=1, team="vision", faulted=0.25)
@@ -195,7 +196,7 @@ def test_faulted_time_is_not_the_teams_cost(books):
     }
 
 
-def test_faulted_time_is_the_teams_cost_where_the_card_says_so(books):
+def test_faulted_time_is_the_teams_cost_where_the_card_says_so(books: Books) -> None:
     books.card(bill_faulted=True)
     books.rate("2")
     books.usage(hours=4, gpus=1, team="vision", faulted=0.25)
@@ -203,7 +204,7 @@ def test_faulted_time_is_the_teams_cost_where_the_card_says_so(books):
     assert told(books, "kind") == {("base",): Decimal(8)}
 
 
-def test_what_is_wholly_faulted_costs_exactly_nothing(books):
+def test_what_is_wholly_faulted_costs_exactly_nothing(books: Books) -> None:
     books.card()
     books.rate("0.333333333")
     books.usage(hours=1, gpus=1 / 7, team="vision", faulted=1)
@@ -216,7 +217,7 @@ def test_what_is_wholly_faulted_costs_exactly_nothing(books):
 # --- prices change ----------------------------------------------------------------------------------------
 
 
-def test_a_price_that_changes_within_the_day_makes_two_lines(books):
+def test_a_price_that_changes_within_the_day_makes_two_lines(books: Books) -> None:
     books.card()
     books.rate("1", end_at="2026-11-23T12:00:00Z")
     books.rate("3", start_at="2026-11-23T12:00:00Z")
@@ -226,7 +227,7 @@ def test_a_price_that_changes_within_the_day_makes_two_lines(books):
     assert told(books, "unit_price") == {(Decimal(1),): Decimal(1), (Decimal(3),): Decimal(3)}
 
 
-def test_a_row_across_a_change_of_price_is_refused(books):
+def test_a_row_across_a_change_of_price_is_refused(books: Books) -> None:
     books.card()
     books.rate("1", end_at="2026-11-23T12:00:00Z")
     books.rate("3", start_at="2026-11-23T12:00:00Z")
@@ -238,7 +239,7 @@ def test_a_row_across_a_change_of_price_is_refused(books):
     assert books.lines() == []
 
 
-def test_a_row_across_the_business_midnight_is_refused(books):
+def test_a_row_across_the_business_midnight_is_refused(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage("2026-11-23T18:00:00Z", team="vision")  # midnight in Kolkata is 18:30Z
@@ -246,7 +247,7 @@ def test_a_row_across_the_business_midnight_is_refused(books):
         charge(books.fill(), 0, "Asia/Kolkata")
 
 
-def test_a_row_across_the_first_cards_start_is_refused(books):
+def test_a_row_across_the_first_cards_start_is_refused(books: Books) -> None:
     books.card(start="2026-11-23T00:30:00Z")
     books.rate("1")
     books.usage(team="vision")
@@ -254,7 +255,7 @@ def test_a_row_across_the_first_cards_start_is_refused(books):
         charge(books.fill(), 0, "UTC")
 
 
-def test_a_row_that_does_not_add_up_is_refused(books):
+def test_a_row_that_does_not_add_up_is_refused(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(team="vision", unallocated_pms=7)
@@ -262,7 +263,7 @@ def test_a_row_that_does_not_add_up_is_refused(books):
         charge(books.fill(), 0, "UTC")
 
 
-def test_the_next_card_takes_over_with_its_own_rules(books):
+def test_the_next_card_takes_over_with_its_own_rules(books: Books) -> None:
     books.card("2026", unallocated="even", end_at="2026-11-24T00:00:00Z")
     books.card("2027", start="2026-11-24T00:00:00Z")
     books.rate("1")
@@ -281,7 +282,7 @@ def test_the_next_card_takes_over_with_its_own_rules(books):
     }
 
 
-def test_a_new_version_of_a_card_replaces_its_price_list(books):
+def test_a_new_version_of_a_card_replaces_its_price_list(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(team="vision")
@@ -291,7 +292,7 @@ def test_a_new_version_of_a_card_replaces_its_price_list(books):
     assert told(books, "team") == {("vision",): Decimal(5)}
 
 
-def test_usage_before_the_first_card_has_no_charges_and_it_is_said(books):
+def test_usage_before_the_first_card_has_no_charges_and_it_is_said(books: Books) -> None:
     books.card(start="2026-11-24T00:00:00Z")
     books.rate("1")
     books.usage("2026-11-23T00:00:00Z", team="vision")
@@ -301,13 +302,13 @@ def test_usage_before_the_first_card_has_no_charges_and_it_is_said(books):
     assert told(books, "business_day") == {("2026-11-24",): Decimal(1)}
 
 
-def test_without_any_card_there_are_no_charges_and_it_is_said(books):
+def test_without_any_card_there_are_no_charges_and_it_is_said(books: Books) -> None:
     books.usage(team="vision")
     charged = charge(books.fill(), 0, "UTC")
     assert (charged.lines, charged.unpriced_until_ms) == (0, 1_795_395_600_000)
 
 
-def test_an_empty_ledger_charges_nothing(books):
+def test_an_empty_ledger_charges_nothing(books: Books) -> None:
     charged = charge(books.ledger, 0, "UTC")
     assert (charged.days, charged.changed_days, charged.lines, charged.unpriced_until_ms) == ((), (), 0, None)
 
@@ -315,7 +316,7 @@ def test_an_empty_ledger_charges_nothing(books):
 # --- business days ----------------------------------------------------------------------------------------
 
 
-def test_days_are_the_businesss(books):
+def test_days_are_the_businesss(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage("2026-11-23T22:00:00Z", team="vision")
@@ -324,7 +325,7 @@ def test_days_are_the_businesss(books):
     assert told(books, "business_day") == {("2026-11-23",): Decimal(1), ("2026-11-24",): Decimal(1)}
 
 
-def test_a_day_on_which_clocks_go_back_has_25_hours(books):
+def test_a_day_on_which_clocks_go_back_has_25_hours(books: Books) -> None:
     books.card()
     books.rate("1")
     for hour in range(25):
@@ -334,7 +335,7 @@ def test_a_day_on_which_clocks_go_back_has_25_hours(books):
     assert told(books, "business_day") == {("2026-10-25",): Decimal(25)}
 
 
-def test_only_the_named_days_are_charged(books):
+def test_only_the_named_days_are_charged(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage("2026-11-23T00:00:00Z", team="vision")
@@ -347,7 +348,7 @@ def test_only_the_named_days_are_charged(books):
 # --- repeated ---------------------------------------------------------------------------------------------
 
 
-def test_repeated_it_writes_nothing(books):
+def test_repeated_it_writes_nothing(books: Books) -> None:
     books.card(unallocated="held")
     books.rate("1.23")
     books.usage(hours=1, gpus=1 / 7, team="vision", faulted=0.5)
@@ -363,7 +364,7 @@ def test_repeated_it_writes_nothing(books):
     assert books.ledger.query("select count(*) as n from ducklake_snapshots('lake')").item() == snapshots
 
 
-def test_changed_usage_replaces_its_day_alone(books):
+def test_changed_usage_replaces_its_day_alone(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage("2026-11-23T00:00:00Z", team="vision")
@@ -378,7 +379,7 @@ def test_changed_usage_replaces_its_day_alone(books):
     assert told(books, "business_day") == {("2026-11-23",): Decimal(1), ("2026-11-24",): Decimal(2)}
 
 
-def test_corrections_are_left_alone(books):
+def test_corrections_are_left_alone(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(team="vision")
@@ -391,7 +392,7 @@ def test_corrections_are_left_alone(books):
 # --- reports of wrong bills, each a test ------------------------------------------------------------------
 
 
-def test_a_pod_that_never_starts_its_image_is_billed(books):
+def test_a_pod_that_never_starts_its_image_is_billed(books: Books) -> None:
     """'A GPU held by a pod stuck in ImagePullBackOff costs nothing.'"""
     books.card()
     books.rate("3")
@@ -400,7 +401,7 @@ def test_a_pod_that_never_starts_its_image_is_billed(books):
     assert told(books, "team") == {("vision",): Decimal(6)}
 
 
-def test_a_job_whose_end_arrives_late_is_taken_off_the_bill(books):
+def test_a_job_whose_end_arrives_late_is_taken_off_the_bill(books: Books) -> None:
     """'Completed Jobs still billed.'"""
     books.card()
     books.rate("1")
@@ -412,7 +413,7 @@ def test_a_job_whose_end_arrives_late_is_taken_off_the_bill(books):
     assert books.lines() == []
 
 
-def test_a_pod_of_ten_seconds_is_billed_ten_seconds(books):
+def test_a_pod_of_ten_seconds_is_billed_ten_seconds(books: Books) -> None:
     """'A 10 s pod without a record.'"""
     books.card()
     books.rate("3.60")
@@ -421,7 +422,7 @@ def test_a_pod_of_ten_seconds_is_billed_ten_seconds(books):
     assert told(books, "team") == {("vision",): Decimal("0.08")}
 
 
-def test_a_quarter_of_an_hour_is_a_quarter_of_an_hour(books):
+def test_a_quarter_of_an_hour_is_a_quarter_of_an_hour(books: Books) -> None:
     """'A 15-minute window that returns 10.'"""
     books.card()
     books.rate("4")
@@ -431,7 +432,7 @@ def test_a_quarter_of_an_hour_is_a_quarter_of_an_hour(books):
     assert told(books, "team", "quantity_pms") == {("vision", HOUR_PMS): Decimal(4)}
 
 
-def test_a_node_with_eight_gpus_is_eight_gpus(books):
+def test_a_node_with_eight_gpus_is_eight_gpus(books: Books) -> None:
     """'A node with more than one GPU priced as one.'"""
     books.card()
     books.rate("3")
@@ -441,7 +442,7 @@ def test_a_node_with_eight_gpus_is_eight_gpus(books):
     assert told(books, "team") == {("vision",): Decimal(24)}
 
 
-def test_four_quarters_are_one_gpu(books):
+def test_four_quarters_are_one_gpu(books: Books) -> None:
     """'Whole-GPU price for four quarter-GPU pods.'"""
     books.card()
     books.rate("3")
@@ -451,7 +452,7 @@ def test_four_quarters_are_one_gpu(books):
     assert sorted(line["amount"] for line in books.lines()) == [Decimal("0.75")] * 4
 
 
-def test_two_clusters_keep_their_own_prices(books):
+def test_two_clusters_keep_their_own_prices(books: Books) -> None:
     """'Two exporters mixing prices'; 'idle below zero (prices from two sources)'."""
     books.card()
     books.rate("1", cluster="a")
@@ -468,7 +469,7 @@ def test_two_clusters_keep_their_own_prices(books):
     }
 
 
-def test_every_vendors_gpu_has_a_price_or_is_an_error(books):
+def test_every_vendors_gpu_has_a_price_or_is_an_error(books: Books) -> None:
     """'AMD GPUs ignored'; 'the price metric never set, so zero'."""
     books.card()
     books.rate("1", model="*H100*")
@@ -484,7 +485,7 @@ def test_every_vendors_gpu_has_a_price_or_is_an_error(books):
     assert told(books, "team") == {("vision",): Decimal(1), ("speech",): Decimal(2)}
 
 
-def test_overbooked_time_is_nobodys_cost(books):
+def test_overbooked_time_is_nobodys_cost(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(team="vision")
@@ -493,7 +494,7 @@ def test_overbooked_time_is_nobodys_cost(books):
     assert told(books, "team") == {("vision",): Decimal(1)}
 
 
-def test_time_of_unknown_model_and_pool_is_not_lost(books):
+def test_time_of_unknown_model_and_pool_is_not_lost(books: Books) -> None:
     books.card()
     books.rate("1")
     books.usage(team="vision", model=None, pool=None)
@@ -501,6 +502,6 @@ def test_time_of_unknown_model_and_pool_is_not_lost(books):
     assert told(books, "team", "model") == {("vision", None): Decimal(1)}
 
 
-def run_delete(books, statement):
+def run_delete(books: Books, statement: str) -> None:
     number = books.ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
     books.ledger.write(f"delete/{number}", lambda cursor: cursor.execute(statement) and None)

@@ -1,6 +1,7 @@
 """Rates: which price holds where and when."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -8,13 +9,21 @@ from analytics.money.rates import FOREVER_MS, Card, Prices, Rate
 from quartermaster.errors import ConfigurationError
 
 
-def card(name="2026", start=0, end=FOREVER_MS, **given):
-    return Card(name, start, end, given.pop("currency", "EUR"), **given)
+def card(name: str = "2026", start: int = 0, end: int = FOREVER_MS) -> Card:
+    return Card(name, start, end, "EUR")
 
 
-def rate(price, position=0, model="*", pool="*", cluster="*", **given):
-    row = {"rate_id": position, "card": "2026", "version": 1, "start_ms": 0, "end_ms": FOREVER_MS}
-    row |= {"cluster_glob": cluster, "pool_glob": pool, "model_glob": model}
+def rate(
+    price: str, position: int = 0, model: str = "*", pool: str = "*", cluster: str = "*", **given: Any
+) -> Rate:
+    row: dict[str, Any] = {
+        "rate_id": position,
+        "card": "2026",
+        "version": 1,
+        "start_ms": 0,
+        "end_ms": FOREVER_MS,
+    }
+    row |= {"end_ms": FOREVER_MS, "cluster_glob": cluster, "pool_glob": pool, "model_glob": model}
     return Rate(price=Decimal(price), position=position, **(row | given))
 
 
@@ -40,7 +49,7 @@ PRICES = Prices(
         ("us-1", "spare", "", "1"),
     ],
 )
-def test_the_first_line_that_matches_wins(cluster, pool, model, price):
+def test_the_first_line_that_matches_wins(cluster: str, pool: str, model: str, price: str) -> None:
     assert PRICES.at(cluster, pool, model, 0)[1].price == Decimal(price)
 
 
@@ -51,7 +60,7 @@ def test_the_first_line_that_matches_wins(cluster, pool, model, price):
         ("", "", "no price for an unknown GPU in pool (none) of cluster us-1"),
     ],
 )
-def test_no_line_is_an_error_that_says_which_model_and_pool(pool, model, told):
+def test_no_line_is_an_error_that_says_which_model_and_pool(pool: str, model: str, told: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         PRICES.at("us-1", pool, model, 0)
     assert told in error.value.what
@@ -60,12 +69,12 @@ def test_no_line_is_an_error_that_says_which_model_and_pool(pool, model, told):
     assert "gpu_hour" in error.value.hint
 
 
-def test_no_card_in_force_is_an_error():
+def test_no_card_in_force_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="no rate card is in force"):
         Prices((card(start=10, end=20),), (rate("1"),)).at("c", "p", "m", 20)
 
 
-def test_the_card_that_started_last_holds_and_its_prices_alone():
+def test_the_card_that_started_last_holds_and_its_prices_alone() -> None:
     prices = Prices(
         (card("2026"), card("sale", start=10, end=20)),
         (rate("9", card="2026"), rate("1", card="sale", model="*H100*")),
@@ -77,7 +86,7 @@ def test_the_card_that_started_last_holds_and_its_prices_alone():
         prices.at("c", "p", "A100", 10)
 
 
-def test_the_highest_version_in_force_is_the_whole_price_list():
+def test_the_highest_version_in_force_is_the_whole_price_list() -> None:
     prices = Prices(
         (card(),),
         (rate("1", 0, "*H100*"), rate("2", 1, "*A100*"), rate("7", 0, "*H100*", version=2, start_ms=5)),
@@ -88,7 +97,7 @@ def test_the_highest_version_in_force_is_the_whole_price_list():
         prices.at("c", "p", "A100", 5)
 
 
-def test_spans_have_no_holes_and_join_what_is_the_same():
+def test_spans_have_no_holes_and_join_what_is_the_same() -> None:
     prices = Prices(
         (card(start=2),),
         (rate("1", end_ms=10), rate("1", 1, "other", start_ms=5), rate("3", 2, start_ms=10)),
@@ -97,13 +106,13 @@ def test_spans_have_no_holes_and_join_what_is_the_same():
     assert [(span.start_ms, span.end_ms, span.rate.price) for span in spans] == [(2, 10, 1), (10, 20, 3)]
 
 
-def test_spans_before_the_first_card_or_without_one_are_none():
+def test_spans_before_the_first_card_or_without_one_are_none() -> None:
     assert Prices((card(start=9),), (rate("1"),)).spans("c", "p", "m", 0, 9) == []
     assert Prices((), ()).spans("c", "p", "m", 0, 9) == []
     assert Prices((), ()).start_ms is None
 
 
-def test_cards_of_a_span():
+def test_cards_of_a_span() -> None:
     prices = Prices((card("a", end=10), card("b", start=10)), ())
     assert [one.card for one in prices.cards_between(0, 10)] == ["a"]
     assert [one.card for one in prices.cards_between(5, 15)] == ["a", "b"]
