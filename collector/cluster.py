@@ -20,6 +20,9 @@ from quartermaster.config.model import ClusterPart
 HandOn = Callable[[Outcome, tuple[Opening, ...]], Awaitable[None]]
 # A batch is handed on at least so often; files and names are looked at so often.
 _HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
+# A first visit makes a connection and reads a page that nothing is known of: some 100 times a later one's work, so
+# that first visits of many targets are spread over longer than a short interval.
+_FIRST_VISIT_MS = 10
 # Visits that fall due within this time are begun together.
 _GRAIN_S = 0.01
 
@@ -102,11 +105,11 @@ class ClusterLoop:
             self._say_targets(len(self.round.targets))
         self._metrics.troubles.labels(self.part.name).set(len(self._discovery.troubles))
         now = time.monotonic()
-        for target in self.round.targets:
-            if target not in self._scheduled:
-                self._scheduled.add(target)
-                spread_s = target.target_id % self.part.dcgm.interval_ms / 1000
-                heapq.heappush(self._due, (now + spread_s, target))
+        new = [target for target in self.round.targets if target not in self._scheduled]
+        spread_ms = max(self.part.dcgm.interval_ms, len(new) * _FIRST_VISIT_MS)
+        for target in new:
+            self._scheduled.add(target)
+            heapq.heappush(self._due, (now + target.target_id % spread_ms / 1000, target))
 
     async def _keep_discovering(self) -> None:
         while True:
