@@ -1,0 +1,245 @@
+"""Upkeep: small steps that keep a ledger fast and small, each holding the write lock for a moment only."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import duckdb
+
+from quartermaster.clock import DAY_MS, HOUR_MS
+from quartermaster.errors import LedgerBusyError
+from sql.catalog import Cursor
+from sql.faults import understand
+from sql.ledger import Ledger, transaction
+from sql.lock import syncfs
+from sql.retention import Retention, expirable, retirable, text
+
+# A step aims at this much of the write lock, so that a busy machine still stays below 0.3 s.
+AIM_S = 0.15
+# Files are merged with their like: below 128 KiB, 1 MiB, 8 MiB; larger ones stay as they are.
+TIERS = ((0, 128 << 10), (128 << 10, 1 << 20), (1 << 20, 8 << 20))
+# So many rows in the catalog, or files of one tier, make a step worth while in passing.
+_INLINED_ROWS = 2_000
+_FILES = 8
+# What nothing names any more is kept for those who read an older snapshot, or are about to commit it.
+_FILE_GRACE_MS = 6 * HOUR_MS
+_ORPHAN_GRACE_MS = DAY_MS
+_CATALOG = "__ducklake_metadata_lake"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was done to which table, over how many files, rows or snapshots, and its time under the lock."""
+
+    what: str
+    table: str
+    things: int
+    held_s: float
+
+
+@dataclass
+class Pace:
+    """What this machine can do within AIM_S: `slowness` times the assumed cost, learned from steps."""
+
+    slowness: float = 1.0
+    orphans_looked_for_ms: int = field(default=0)
+
+    def files(self, available: int, rows_per_file: float) -> int:
+        """How many files one merge may take: 10 ms a file and 0.3 µs a row when the machine is quiet."""
+        each_s = (0.010 + 0.3e-6 * rows_per_file) * self.slowness
+        return max(2, min(available, int(AIM_S / each_s)))
+
+    def learn(self, files: int, rows: float, held_s: float) -> None:
+        """Take a merge's cost into account."""
+        seen = held_s / (0.010 * files + 0.3e-6 * rows)
+        self.slowness = min(50.0, max(0.2, 0.7 * self.slowness + 0.3 * seen))
+
+
+def compact(
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    budget_s: float = 5.0,
+    everything: bool = False,
+    keep: Retention | None = None,
+    pace: Pace | None = None,
+    done: Callable[[Step], None] | None = None,
+) -> list[Step]:
+    """Do what upkeep there is for about `budget_s` seconds, and give the steps; no reader waits for it.
+
+    In passing (a collector's loop, with a `pace` of its own) only what is worth while is done; `everything`
+    does the rest too, files with deleted rows included. When another process is at it, nothing is done.
+    Raises LedgerError when the ledger cannot be written; what was done until then stays done.
+    """
+    pace = pace or Pace()
+    steps: list[Step] = []
+    until = time.monotonic() + budget_s
+    try:
+        with ledger.exclusive("upkeep", wait_s=0.05):
+            for step in _steps(ledger, now_ms, everything, keep or Retention(), pace):
+                steps.append(step)
+                if done:
+                    done(step)
+                if time.monotonic() > until:
+                    break
+                time.sleep(min(step.held_s, 0.1))
+    except LedgerBusyError:
+        return steps
+    except (duckdb.Error, OSError) as error:
+        fault = understand(error, ledger.where, "compacting")
+        if not fault.transient:
+            raise fault.error from error
+    return steps
+
+
+def _steps(ledger: Ledger, now_ms: int, everything: bool, keep: Retention, pace: Pace) -> Iterator[Step]:
+    yield from _flush(ledger, 1 if everything else _INLINED_ROWS)
+    yield from _merge(ledger, 2 if everything else _FILES, pace)
+    yield from _retire(ledger, now_ms, keep)
+    if everything:
+        yield from _rewrite(ledger)
+    yield from _expire(ledger, now_ms, keep, pace)
+    yield from _clean_up(ledger, now_ms)
+    if everything or now_ms - pace.orphans_looked_for_ms > DAY_MS:
+        pace.orphans_looked_for_ms = now_ms
+        yield _remove_orphans(ledger, now_ms)
+
+
+def _flush(ledger: Ledger, least: int) -> Iterator[Step]:
+    """Write out the small batches that are still in the catalog."""
+    for table, rows in inlined(ledger).items():
+        if rows >= least:
+            call = f"call ducklake_flush_inlined_data('lake', table_name => '{table}')"
+            yield Step(
+                "flush", table, rows, _held(ledger, f"flush {table}", lambda c, call=call: c.execute(call))
+            )
+
+
+def _merge(ledger: Ledger, least: int, pace: Pace) -> Iterator[Step]:
+    """Merge small files with their like, few at a time, until no tier of a table has enough of them."""
+    stuck: set[tuple[str, int]] = set()
+    while True:
+        found = [tier for tier in mergeable(ledger, least) if (tier.table, tier.lower) not in stuck]
+        if not found:
+            return
+        tier = found[0]
+        files = pace.files(tier.files, tier.rows / tier.files)
+        # The session's target size bounds how many files one merge takes up: about as many as fit into it.
+        target = max(1, round(tier.size_bytes / tier.files * files))
+        call = (
+            f"call ducklake_merge_adjacent_files('lake', '{tier.table}', max_compacted_files => 1, "
+            f"min_file_size => {tier.lower}, max_file_size => {tier.upper})"
+        )
+        merged: list[int] = []
+
+        def merge(cursor: Cursor, target: int = target, call: str = call, merged: list[int] = merged) -> None:
+            cursor.execute(f"set ducklake_target_file_size = '{target}B'")
+            merged.extend(int(row[2]) for row in cursor.execute(call).fetchall())
+
+        held_s = _held(ledger, f"merge {tier.table}", merge)
+        if not merged:
+            stuck.add((tier.table, tier.lower))
+            continue
+        pace.learn(sum(merged), sum(merged) * tier.rows / tier.files, held_s)
+        yield Step("merge", tier.table, sum(merged), held_s)
+
+
+def _retire(ledger: Ledger, now_ms: int, keep: Retention) -> Iterator[Step]:
+    """Delete what has been kept long enough, a file's span at a time."""
+    while (old := retirable(ledger, now_ms, keep)) is not None:
+        delete = f"delete from lake.{old.table} where cluster = ? and {old.column} <= make_timestamptz(?)"  # noqa: S608
+        values = [old.cluster, old.until_us]
+        held_s = _held(ledger, f"retire {old.table}", lambda c, d=delete, v=values: c.execute(d, v))
+        yield Step("retire", old.table, old.rows, held_s)
+
+
+def _rewrite(ledger: Ledger) -> Iterator[Step]:
+    """Write files anew of which a third or more has been deleted."""
+    for table in ledger.query(text("half_deleted")).to_series().to_list():
+        call = f"call ducklake_rewrite_data_files('lake', '{table}', delete_threshold => 0.33)"
+        yield Step(
+            "rewrite", table, 1, _held(ledger, f"rewrite {table}", lambda c, call=call: c.execute(call))
+        )
+
+
+def _expire(ledger: Ledger, now_ms: int, keep: Retention, pace: Pace) -> Iterator[Step]:
+    """Forget old snapshots, never the roll-up's last one, nor those after it."""
+    while versions := expirable(ledger, now_ms, keep, at_most=max(10, int(100 / pace.slowness))):
+        call = f"call ducklake_expire_snapshots('lake', versions => {versions})"
+        yield Step("expire", "", len(versions), _held(ledger, "expire", lambda c, call=call: c.execute(call)))
+
+
+def _clean_up(ledger: Ledger, now_ms: int) -> Iterator[Step]:
+    """Remove files that no snapshot names any more, after their grace.
+
+    DuckLake's own call compares days, not times, on a SQLite catalog, and takes all at once: so the files
+    are removed here, and then their lines in the catalog.
+    """
+    values = {"until_us": (now_ms - _FILE_GRACE_MS) * 1000, "at_most": 200}
+    while len(due := ledger.query(text("due_files"), values)):
+        for path in due["path"]:
+            (ledger.catalog.data / path).unlink(missing_ok=True)
+        ids = due["data_file_id"].to_list()
+        with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
+            begun = time.monotonic()
+            cursor.execute(text("forget_files"), {"ids": ids})
+            held_s = time.monotonic() - begun
+        yield Step("remove", "", len(ids), held_s)
+
+
+def _remove_orphans(ledger: Ledger, now_ms: int) -> Step:
+    """Remove files that no commit ever named, because a writer was killed; not those of a living one."""
+    older_than = (now_ms - _ORPHAN_GRACE_MS) * 1000
+    call = f"call ducklake_delete_orphaned_files('lake', older_than => make_timestamptz({older_than}))"
+    with contextlib.closing(ledger.cursor()) as cursor:
+        return Step("orphans", "", len(cursor.execute(call).fetchall()), 0.0)
+
+
+def _held(ledger: Ledger, message: str, work: Callable[[Cursor], object]) -> float:
+    """Do the work in one transaction under the write lock; the seconds for which it was held."""
+    with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
+        begun = time.monotonic()
+        with transaction(cursor):
+            work(cursor)
+            syncfs(ledger.folder)
+            cursor.execute("call ducklake_set_commit_message('lake', 'upkeep', ?)", [message])
+        return time.monotonic() - begun
+
+
+@dataclass(frozen=True)
+class Tier:
+    """The small files of one size in a table."""
+
+    table: str
+    lower: int
+    upper: int
+    files: int
+    rows: int
+    size_bytes: int
+
+
+def mergeable(ledger: Ledger, least: int) -> list[Tier]:
+    """The tiers with at least `least` files to merge in one partition, smallest files first."""
+    found: list[Tier] = []
+    for lower, upper in TIERS:
+        values = {"lower": lower, "upper": upper, "least": least}
+        found += [
+            Tier(t, lower, upper, n, r, s)
+            for t, n, r, s in ledger.query(text("small_files"), values).iter_rows()
+        ]
+    return found
+
+
+def inlined(ledger: Ledger) -> dict[str, int]:
+    """How many rows of each table are still in the catalog."""
+    names = ledger.query(text("inlined_tables"))
+    if names.is_empty():
+        return {}
+    each = [
+        f"select '{table}' as name, count(*) as n from {_CATALOG}.{held} where end_snapshot is null"  # noqa: S608
+        for table, held in names.iter_rows()
+    ]
+    totals = ledger.query(f"select name, sum(n)::bigint as n from ({' union all '.join(each)}) group by 1")  # noqa: S608
+    totals = totals.filter(totals["n"] > 0).sort("name")
+    return dict(totals.iter_rows())
