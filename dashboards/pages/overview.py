@@ -111,5 +111,5 @@ def _show(report: WeeklyReport, tone: Tone) -> None:
 
 def _card(title: str, key: str) -> DeltaGenerator:
     card = st.container(border=True, key=f"card-{key}", height="stretch", gap="xsmall")
-    card.subheader(title, anchor=False)
+    card.header(title, anchor=False)
     return card

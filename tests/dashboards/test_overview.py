@@ -66,7 +66,7 @@ def test_the_whole_page(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "Next step:" in text
     assert "data until 29 November 2026, 00:00 UTC" in text
     assert len(page.get("vega_lite_chart")) == 3
-    titles = [title.value for title in page.subheader]
+    titles = [title.value for title in page.header]
     assert titles[0] == "Where the capacity went"
     assert "Most idle, and what to do" in titles
     assert page.selectbox("week").options == ["2026-W48", "2026-W47"]
@@ -98,7 +98,7 @@ def test_hostile_names_are_only_text(a_ledger_of_a_week: Ledgers, monkeypatch: p
     assert "<script" not in html
     assert "vision" + HOSTILE in words(page)
     markdown = [
-        block.value for kind in (page.markdown, page.caption, page.subheader, page.info) for block in kind
+        block.value for kind in (page.markdown, page.caption, page.header, page.info) for block in kind
     ]
     assert not any("evil" in text for text in markdown)
     chosen = run(configuration, monkeypatch, team="vision" + HOSTILE)
