@@ -1,5 +1,6 @@
 """The configuration of a simulated cluster: the quartermaster.yaml that a person would write for it."""
 
+import json
 from collections.abc import Sequence
 
 from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
@@ -83,6 +84,7 @@ def of_replay(replay: Replay) -> str:
         for model, size in sorted(sizes.items())
         for team, weight in REPLAYED_TEAMS.items()
     ]
+    promises = [promise for promise in promises if promise.gpus]
     lines = [
         "# A replayed trace. Teams, owners, placement and activity are synthesized.",
         "ledger: {path: ledger}",
@@ -90,13 +92,13 @@ def of_replay(replay: Replay) -> str:
         "clusters:",
         f"  - {{name: {replay.cluster}, holders: kubernetes}}",
         "pools:",
-        *(f'  - {{name: {model}, models: ["{model}"]}}' for model in sorted(sizes)),
+        *(f"  - {{name: {_text(model)}, models: [{_text(model)}]}}" for model in sorted(sizes)),
         "teams:",
         *(f"  - {{name: {team}}}" for team in REPLAYED_TEAMS),
         "team_rules:",
         *(_rule(Rule(team, namespace=f"{team}-work")) for team in REPLAYED_TEAMS),
-        "guarantees:",
-        *(_promise(promise) for promise in promises if promise.gpus),
+        "guarantees:" if promises else "guarantees: []",
+        *(_promise(promise) for promise in promises),
         "rate_cards:",
         "  - card: replay",
         f"    from: {to_iso(replay.start_ms - DAY_MS)}",
@@ -121,7 +123,7 @@ def _rule(rule: Rule) -> str:
 def _promise(promise: Promise) -> str:
     limit = "" if promise.limit_gpus is None else f", limit: {promise.limit_gpus}"
     weight = "" if promise.weight == 1 else f", weight: {promise.weight}"
-    return f"  - {{team: {promise.team}, pool: {promise.pool}, gpus: {promise.gpus}{limit}{weight}}}"
+    return f"  - {{team: {promise.team}, pool: {_text(promise.pool)}, gpus: {promise.gpus}{limit}{weight}}}"
 
 
 def _card(name: str, from_ms: int, column: int) -> Sequence[str]:
@@ -136,3 +138,8 @@ def _card(name: str, from_ms: int, column: int) -> Sequence[str]:
         "    unavailable: own",
         "    unobserved: own",
     ]
+
+
+def _text(name: str) -> str:
+    """A name as YAML reads it back, whatever is in it."""
+    return json.dumps(name, ensure_ascii=False)

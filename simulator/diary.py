@@ -53,7 +53,7 @@ def _one(habit: Habit, random: Random, submit: int, number: int, size: float) ->
     pods = max(1, round(habit.pods * min(1.0, size * 2))) if habit.gang or habit.pods > 1 else 1
     duration = int(habit.hours * HOUR_MS * math.exp(random.gauss(0, 0.6)))
     user = f"{'clim' if habit.team == 'climate' else habit.team or 'guest'}-{random.choice(_PEOPLE)}"
-    stem = f"{habit.stem}-{user.rpartition('-')[2]}" if habit.kind == "Notebook" else habit.stem
+    stem = f"{habit.stem}-{user}" if habit.kind == "Notebook" else habit.stem
     attempts, ends = (duration,), "succeeded" if habit.kind != "Notebook" else "deleted"
     if random.random() < habit.fails and habit.kind != "Notebook":
         attempts, ends = (

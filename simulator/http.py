@@ -67,6 +67,7 @@ class PageProtocol(asyncio.Protocol):
         method, _, target = line.partition(b" ")
         path = target.partition(b" ")[0].partition(b"?")[0].decode("latin-1").strip("/")
         node, _, leaf = path.partition("/")
+        answered = True
         if method != b"GET":
             self._answer(transport, b"405 Method Not Allowed", b"only GET\n")
         elif not path:
@@ -75,17 +76,18 @@ class PageProtocol(asyncio.Protocol):
         elif leaf != "metrics" or node not in self._site.nodes:
             self._answer(transport, b"404 Not Found", b"there is no such page; / lists them\n")
         else:
-            self._metrics(transport, node, b"gzip" in headers)
-        if b"connection: close" in headers.lower():
+            answered = self._metrics(transport, node, b"gzip" in headers)
+        if answered and b"connection: close" in headers.lower():
             transport.close()
 
-    def _metrics(self, transport: asyncio.Transport, node: str, packs: bool) -> None:
+    def _metrics(self, transport: asyncio.Transport, node: str, packs: bool) -> bool:
+        """Answer as the node's quirks have it; whether all that will ever come was sent."""
         quirks = self._site.quirks(node)
         page = self._site.page(node)
         if page is None or "refuse" in quirks:
             transport.abort()
         elif "hang" in quirks:
-            return
+            return False
         elif "error-500" in quirks:
             self._answer(transport, b"500 Internal Server Error", b"failed to gather metrics\n")
         elif "other-exporter" in quirks:
@@ -96,11 +98,13 @@ class PageProtocol(asyncio.Protocol):
         elif "slow-drip" in quirks:
             transport.write(self._head(b"200 OK", len(page)))
             self._drip(transport, page)
+            return False
         elif "gzip" in quirks and packs:
             packed = gzip.compress(page, 1)
             transport.write(self._head(b"200 OK", len(packed), b"Content-Encoding: gzip\r\n") + packed)
         else:
             self._answer(transport, b"200 OK", page)
+        return True
 
     def _drip(self, transport: asyncio.Transport, rest: bytes) -> None:
         if transport.is_closing() or not rest:

@@ -173,9 +173,9 @@ class SimulatorServer:
             raise SourceError("the simulator is not running")
         if not self._pipe.poll(within_s):
             raise SourceError(f"the simulator did not answer within {within_s:g} s")
-        good, value, hint = self._pipe.recv()
-        if not good:
-            raise InputError(value, hint)
+        wrong, value, hint = self._pipe.recv()
+        if wrong is not None:
+            raise wrong(value, hint)
         return value
 
     def _stop(self) -> None:
@@ -198,7 +198,7 @@ def _child(plan: Plan, host: str, port: int, pipe: "Connection[Any, Any]") -> No
             simulation = plan.simulation()
             asyncio.run(_steered(plan, simulation, (host, port), pipe))
         except (InputError, SourceError) as error:
-            pipe.send((False, error.what, error.hint))
+            pipe.send((type(error), error.what, error.hint))
 
 
 async def _steered(
@@ -220,10 +220,10 @@ async def _steered(
             stop.set()
             return
         try:
-            pipe.send((True, steer[name](*arguments), ""))
+            pipe.send((None, steer[name](*arguments), ""))
         except InputError as error:
-            pipe.send((False, error.what, error.hint))
+            pipe.send((type(error), error.what, error.hint))
 
     asyncio.get_running_loop().add_reader(pipe.fileno(), obey)
     site = LiveSite(plan, simulation)
-    await serve(site, *address, lambda port: pipe.send((True, (port, tuple(site.nodes)), "")), stop)
+    await serve(site, *address, lambda port: pipe.send((None, (port, tuple(site.nodes)), "")), stop)
