@@ -8,6 +8,7 @@ import sys
 import time
 import webbrowser
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 from urllib.request import urlopen
 
@@ -33,9 +34,16 @@ def dashboard(
       quartermaster dashboard                        serve it and open it in a browser
       quartermaster dashboard --no-browser -p 9000   only serve it, at http://127.0.0.1:9000
     """
+    serve(session(context).config_path().absolute(), port, browser=browser)
+
+
+def serve(path: Path, port: int = 8501, *, browser: bool = True) -> None:
+    """Serve the pages of a configuration's ledger until Ctrl-C.
+
+    Raises ConfigurationError, InputError for a port that is taken, QuartermasterError when the server ends.
+    """
     from quartermaster.config.load import load_configuration
 
-    path = session(context).config_path().absolute()
     load_configuration(path, os.environ)
     _must_be_free(port)
     url = f"http://{_LOOPBACK}:{port}"

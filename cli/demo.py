@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli import output
 from cli.session import FILE
 from quartermaster.errors import InputError
 
@@ -47,7 +48,8 @@ def demo(
 
     show(told.report)
     command = _command(place, here=keep and place.resolve() == Path.cwd().resolve())
-    typer.echo(f"\nMeasured on the way: {told.measured}")
+    typer.echo()
+    output.say(f"Measured on the way: {told.measured}")
     typer.echo(f"\nThe same as a page to send around:\n  {told.page}")
     typer.echo("\nThree questions to try:")
     for question in (
@@ -108,6 +110,6 @@ def _offer_page(command: str, place: Path) -> None:
     if asked and typer.confirm("\nOpen the Overview page in a browser?", default=False):
         from cli.dashboard import serve
 
-        serve(place / FILE)
+        serve((place / FILE).absolute())
         return
     typer.echo(f"\nThe Overview page:\n  {command} dashboard")

@@ -57,7 +57,7 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
     from simulator.server import Plan, SimulatorServer
-    from sql.checks import run_checks
+    from sql import checks
     from sql.declare import declare
     from sql.ledger import open_ledger
     from sql.upgrade import upgrade
@@ -91,11 +91,13 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
             watch.lap(f"{rolled.rows:,} rows of usage")
             charged = charge(ledger, end_ms, TIME_ZONE)
             watch.lap(f"{charged.lines:,} lines of cost")
-            broken = [check for check in run_checks(ledger) if check.rows]
-            if broken:
+            breaches = checks.run(ledger)
+            if breaches:
                 raise LedgerError(
-                    f"the check {broken[0].name} finds rows that break its rule", "quartermaster ledger check"
+                    f"{breaches[0].count} rows of the demo's ledger break a rule: {breaches[0].rule}",
+                    "quartermaster demo --keep, then quartermaster ledger check",
                 )
+            watch.lap(f"all {len(checks.names())} checks of the ledger hold")
             report = weekly(ledger, span.week, time_zone=TIME_ZONE, now_ms=end_ms)
             pod = _idlest_pod(ledger, report)
     page = folder / "report.html"
