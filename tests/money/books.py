@@ -36,8 +36,9 @@ from usage_hourly group by all
 class Books:
     """What a test writes into its ledger; `fill` puts all of it there at once."""
 
-    ledger: Ledger
+    store: Ledger
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    emptied: bool = False
 
     def card(self, card: str = "2026", start: str = "2026-01-01T00:00:00Z", **given: Any) -> None:
         """A rate card from `start`; `unallocated="even"` and the like say how it shares."""
@@ -115,6 +116,13 @@ class Books:
         }
         self.rows.setdefault(table, []).append(row | instants)
 
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, without what an earlier test wrote."""
+        if not self.emptied:
+            self._write({})
+        return self.store
+
     def fill(self) -> Ledger:
         """Write what was said; usage_daily (in UTC days) follows from usage_hourly."""
         prices = {"price": pl.Decimal(18, 9)}
@@ -125,9 +133,21 @@ class Books:
             for table, rows in self.rows.items()
         }
         self.rows.clear()
-        self.ledger.append(f"books/{snapshot(self.ledger)}", frames, recorded_at=0)
-        run(self.ledger, "delete from usage_daily", DAILY)
-        return self.ledger
+        self._write(frames)
+        return self.store
+
+    def _write(self, frames: dict[str, pl.DataFrame]) -> None:
+        def work(cursor: Cursor) -> None:
+            for table in () if self.emptied else TABLES:
+                cursor.execute(f"delete from {table}")
+            for table, frame in frames.items():
+                self.store.insert(cursor, table, frame, recorded_at=0)
+            if "usage_hourly" in frames:
+                cursor.execute("delete from usage_daily")
+                cursor.execute(DAILY)
+
+        self.store.write(f"books/{snapshot(self.store)}", work)
+        self.emptied = True
 
     def lines(self) -> list[dict[str, Any]]:
         """All charges, in order."""
@@ -137,19 +157,3 @@ class Books:
 def snapshot(ledger: Ledger) -> int:
     """The ledger's last snapshot: each write makes a new one."""
     return ledger.query("select max(snapshot_id) as n from ducklake_snapshots('lake')").item()
-
-
-def run(ledger: Ledger, *statements: str) -> None:
-    """Run the statements in one commit."""
-
-    def work(cursor: Cursor) -> None:
-        for statement in statements:
-            cursor.execute(statement)
-
-    ledger.write(f"run/{snapshot(ledger)}", work)
-
-
-def empty(ledger: Ledger) -> Books:
-    """Delete what an earlier test wrote, and begin anew."""
-    run(ledger, *(f"delete from {table}" for table in TABLES))
-    return Books(ledger)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from sql.ledger import Ledger, memory_ledger
-from tests.money.books import Books, empty
+from tests.money.books import Books
 
 
 @pytest.fixture(scope="session")
@@ -18,4 +18,4 @@ def money_ledger() -> Generator[Ledger]:
 @pytest.fixture
 def books(money_ledger: Ledger) -> Books:
     """An empty ledger to write into."""
-    return empty(money_ledger)
+    return Books(money_ledger)

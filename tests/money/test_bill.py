@@ -17,25 +17,30 @@ from analytics.reports.spreadsheet import COLUMNS, to_csv
 from analytics.reports.weekly import weekly
 from cli.bill import clean, show, text
 from quartermaster.clock import from_iso
+from sql.ledger import memory_ledger
 from tests.money.books import Books
 
 HOSTILE = "=cmd()[bold]\x1b[31m\x07\u202ex"
 NOW = from_iso("2026-11-30T08:00:00Z")
 
 
-@pytest.fixture
-def report(books: Books) -> WeeklyReport:
+@pytest.fixture(scope="module")
+def report() -> WeeklyReport:
     """A small week with a hostile name in it, in thirds of a cent."""
-    books.card(unallocated="held")
-    books.rate("0.333333333")
-    books.usage(hours=10, gpus=1 / 7, team="vision", computing=0.5, unknown=0.1, faulted=0.1, workload="w")
-    books.usage(hours=10, gpus=2 / 7, team=HOSTILE, workload="nb")
-    books.usage(hours=10, gpus=4 / 7, unavailable=0.25, unobserved=0.25)
-    books.guarantee("vision", 1, hours=10)
-    books.name("nb", "Notebook", HOSTILE)
-    books.rolled_until("2026-11-25T00:00:00Z")
-    charge(books.fill(), 0, "UTC")
-    return weekly(books.ledger, "2026-W48", now_ms=NOW)
+    with memory_ledger() as ledger:
+        books = Books(ledger)
+        books.card(unallocated="held")
+        books.rate("0.333333333")
+        books.usage(
+            hours=10, gpus=1 / 7, team="vision", computing=0.5, unknown=0.1, faulted=0.1, workload="w"
+        )
+        books.usage(hours=10, gpus=2 / 7, team=HOSTILE, workload="nb")
+        books.usage(hours=10, gpus=4 / 7, unavailable=0.25, unobserved=0.25)
+        books.guarantee("vision", 1, hours=10)
+        books.name("nb", "Notebook", HOSTILE)
+        books.rolled_until("2026-11-25T00:00:00Z")
+        charge(books.fill(), 0, "UTC")
+        return weekly(books.ledger, "2026-W48", now_ms=NOW)
 
 
 def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: WeeklyReport) -> None:

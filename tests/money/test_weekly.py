@@ -1,5 +1,6 @@
 """The weekly report: figures from usage and charges written by hand, each added up by hand."""
 
+from collections.abc import Generator
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,7 @@ from analytics.reports.figures import GPU_HOUR_PMS, Amount, IdleRow, WeeklyRepor
 from analytics.reports.weekly import latest_week, weekly
 from quartermaster.clock import from_iso
 from quartermaster.errors import InputError
+from sql.ledger import memory_ledger
 from tests.money.books import Books
 
 NOW = from_iso("2026-11-30T08:00:00Z")
@@ -18,28 +20,37 @@ def hours(amount: Amount | int) -> Decimal:
     return Decimal(amount.pms if isinstance(amount, Amount) else amount) / GPU_HOUR_PMS
 
 
-@pytest.fixture
-def week(books: Books) -> Books:
+@pytest.fixture(scope="module")
+def week() -> Generator[Books]:
     """2026-W48: 2.50 EUR a GPU-hour; 100 GPU-hours of capacity on Monday, and 20 in the week before."""
-    books.card(unavailable="none", unobserved="held")
-    books.rate("2.5")
-    books.usage("2026-11-16T00:00:00Z", hours=10, gpus=2, team="vision", computing=1)
-    books.usage(hours=10, gpus=4, team="vision", computing=0.6, unknown=0.1, faulted=0.2, workload="train")
-    books.usage(hours=10, gpus=1, team="speech", workload="notebook")
-    books.usage(hours=10, gpus=5, unavailable=0.2, unobserved=0.1)
-    books.guarantee("vision", 3, hours=10, within_pms=30 * GPU_HOUR_PMS, borrowed_pms=10 * GPU_HOUR_PMS)
-    books.guarantee("archive", 2, hours=10, lent_pms=10 * GPU_HOUR_PMS)
-    books.add(
-        "teams_versions", team_id=1, team="vision", department="research", start_at="2026-01-01", revision=0
-    )
-    books.name("train", "PyTorchJob", "resnet")
-    books.name("notebook", "Notebook", "jana")
-    books.rolled_until("2026-11-30T00:00:00Z")
-    charge(books.fill(), 0, "UTC")
-    return books
+    with memory_ledger() as ledger:
+        books = Books(ledger)
+        books.card(unavailable="none", unobserved="held")
+        books.rate("2.5")
+        books.usage("2026-11-16T00:00:00Z", hours=10, gpus=2, team="vision", computing=1)
+        books.usage(
+            hours=10, gpus=4, team="vision", computing=0.6, unknown=0.1, faulted=0.2, workload="train"
+        )
+        books.usage(hours=10, gpus=1, team="speech", workload="notebook")
+        books.usage(hours=10, gpus=5, unavailable=0.2, unobserved=0.1)
+        books.guarantee("vision", 3, hours=10, within_pms=30 * GPU_HOUR_PMS, borrowed_pms=10 * GPU_HOUR_PMS)
+        books.guarantee("archive", 2, hours=10, lent_pms=10 * GPU_HOUR_PMS)
+        books.add(
+            "teams_versions",
+            team_id=1,
+            team="vision",
+            department="research",
+            start_at="2026-01-01",
+            revision=0,
+        )
+        books.name("train", "PyTorchJob", "resnet")
+        books.name("notebook", "Notebook", "jana")
+        books.rolled_until("2026-11-30T00:00:00Z")
+        charge(books.fill(), 0, "UTC")
+        yield books
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(week: Books) -> WeeklyReport:
     return weekly(week.ledger, "2026-W48", now_ms=NOW)
 
