@@ -48,6 +48,8 @@ def check_comment(line: str, *, openmetrics: bool) -> None:
         if found is None:
             raise ValueError("this is neither HELP, TYPE, UNIT nor EOF of a metric with a right name")
         keyword, name, rest = found.groups()
+        if not unquote(name):
+            raise ValueError("the metric's name is empty")
         if keyword == "TYPE" and rest not in _TYPES:
             raise ValueError(f"{rest[:40]!r} is no type of OpenMetrics")
         if keyword == "UNIT" and rest and not unquote(name).endswith("_" + rest):
