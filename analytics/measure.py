@@ -1,10 +1,9 @@
-"""Measuring usage: the SQL steps of sql/queries/usage, run over one span of one or more clusters into temporary tables."""
+"""Measuring usage: the SQL steps of sql/queries/usage over one span of some clusters, into temporary tables."""
 
-import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cache
 from pathlib import Path
@@ -49,7 +48,7 @@ class Measured:
 class Measure:
     """What is told about some clusters, read once; then any spans of them can be measured.
 
-    The cursor must stand where the ledger's tables and views are found by their names; only temporary tables are made.
+    The cursor must stand where the ledger's tables and views are found by their names; all it makes is temporary.
     """
 
     def __init__(self, cursor: Cursor, clusters: Sequence[str], from_ms: int, until_ms: int) -> None:
@@ -81,12 +80,12 @@ class Measure:
         longest_hold_ms: int,
         watch: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """Run the steps, so that the temporary tables usage_rows, quota_rows and lending_rows hold the span's rows."""
+        """Run the steps: the temporary tables usage_rows, quota_rows and lending_rows then hold the span's rows."""
         first, last = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
         self._give("asked_spans", [(self._clusters[cluster], *span) for cluster, span in spans.items()])
         self._give("midnights", [(at,) for at in midnights(first, last, time_zone)])
         for step in _steps("s"):
-            if step.startswith("s14") or step.startswith("s15"):
+            if step.startswith(("s14", "s15")):
                 for cluster, (from_ms, until_ms) in spans.items():
                     low, high = (
                         to_datetime(from_ms - longest_hold_ms),

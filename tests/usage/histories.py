@@ -17,7 +17,7 @@ ORIGIN = 1_764_000_000_000 // 3_600_000 * 3_600_000
 TEAMS = ("ada", "bo", "cy")
 KINDS = ("Job", "Notebook")
 MODELS = ("H100", "A30")
-POOLS = ("big", "small")
+POOLS = ("big", "big", "big", "small")
 PATTERNS = tuple(content_id("user", glob) for glob in ("a*", "b*"))
 
 
@@ -28,24 +28,24 @@ def at(step: int) -> int:
 def random_words(rng: Random) -> History:
     """Rules, thresholds and cuts, which hold for all clusters."""
     words = History()
-    for number in range(rng.randint(0, 4)):
-        start = rng.choice([-20, -20, rng.randint(0, STEPS)])
+    for number in range(rng.randint(1, 6)):
+        start = rng.choice([-20, -20, -20, rng.randint(0, STEPS)])
         rule = Rule(
             number, at(start), rng.choice([None, at(start + rng.randint(1, STEPS))]), rng.randint(0, 5), rng.choice(TEAMS),
             cluster_glob=rng.choice([None, "*", "c[0-4]*"]),
-            namespace_glob=rng.choice([None, "ns-*", "ns-1", "other"]),
-            label_key=rng.choice([None, None, "team", "app.kubernetes.io/na~me"]),
+            namespace_glob=rng.choice([None, "ns-*", "ns-1", "ns-2", "other"]),
+            label_key=rng.choice([None, None, None, "team", "app.kubernetes.io/na~me"]),
             label_glob=rng.choice([None, "x*", "y"]),
-            user_pattern_id=rng.choice([None, None, None, PATTERNS[0]]),
-            unix_user_pattern_id=rng.choice([None, None, None, PATTERNS[1]]),
+            user_pattern_id=rng.choice([None, None, None, None, PATTERNS[0]]),
+            unix_user_pattern_id=rng.choice([None, None, None, None, PATTERNS[1]]),
         )  # fmt: skip
         words.team_rules += revised(rng, rule, team=rng.choice(TEAMS), position=rng.randint(0, 5))
-    for number in range(rng.randint(0, 5)):
-        start = rng.choice([-20, -20, rng.randint(0, STEPS)])
-        signal = rng.choice(["gr_engine", "gpu_util", "tensor", "power", "power"])
+    for number in range(rng.randint(1, 6)):
+        start = rng.choice([-20, -20, -20, rng.randint(0, STEPS)])
+        signal = rng.choice(["gr_engine", "gpu_util", "tensor", "power", "power", "power"])
         threshold = Threshold(
             number, at(start), rng.choice([None, at(start + rng.randint(1, STEPS))]), signal,
-            rng.randint(1, 6000 if signal == "power" else 60), rng.choice(["*", "Notebook", "N*"]), rng.choice(["*", "*H1*", "A30"]),
+            rng.randint(2000, 9000) if signal == "power" else rng.randint(1, 60), rng.choice(["*", "*", "Notebook", "N*"]), rng.choice(["*", "*H1*", "A30"]),
         )  # fmt: skip
         words.thresholds += revised(rng, threshold, floor=rng.randint(1, 100))
     words.cuts = [at(rng.randint(-3, STEPS + 3)) for _ in range(rng.choice([0, 0, 1, 2]))]
@@ -61,10 +61,10 @@ def revised(rng: Random, record: Any, **changes: Any) -> list[Any]:
                 record, revision=1, **{name: value for name, value in changes.items() if rng.random() < 0.7}
             )
         )
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
         end = rng.choice([None, record.start_at + rng.randint(1, STEPS) * STEP])
         told.append(replace(told[-1], revision=2, end_at=end))
-    if rng.random() < 0.05:
+    if rng.random() < 0.03:
         told.append(replace(told[-1], revision=3, end_at=record.start_at))
     return told
 
@@ -100,9 +100,9 @@ class _Maker:
         self.authority()
         for number in range(rng.randint(1, 3)):
             self.node(f"n{number}")
-        for number in range(rng.randint(0, 7)):
+        for number in range(rng.randint(1, 12)):
             self.allocation(number)
-        for number in range(rng.randint(0, 5)):
+        for number in range(rng.randint(0, 6)):
             self.quota(number)
         for number in range(rng.randint(0, 3)):
             self.wish(number)
@@ -110,33 +110,26 @@ class _Maker:
             self.gap(number)
 
     def maybe_end(self, start: int) -> int | None:
-        return self.rng.choice([None, None, at(start + self.rng.randint(1, STEPS))])
+        return self.rng.choice([None, None, None, at(start + self.rng.randint(1, STEPS))])
 
     def authority(self) -> None:
         rng, c = self.rng, self.cluster
-        for source, rank in rng.choice(
-            [
-                (("kubernetes", 0),),
-                (("kubernetes", 0),),
-                (("labels", 4),),
-                (("kubernetes", 0), ("labels", 4)),
-                (),
-            ]
-        ):
-            start = rng.choice([-30, -30, rng.randint(0, STEPS)])
-            self.h.authority += revised(
-                rng,
-                records.Authority(
-                    c, content_id("authority", c, source), at(start), self.maybe_end(start), source, rank
-                ),
-            )
+        kubernetes, labels = ("kubernetes", 0), ("labels", 4)
+        both = (kubernetes, labels)
+        told = rng.choice([(kubernetes,), (kubernetes,), (kubernetes,), (labels,), (labels,), both, both, ()])
+        self.sources = [source for source, _ in told] or ["kubernetes"]
+        for source, rank in told:
+            start = rng.choice([-30, -30, -30, rng.randint(0, STEPS)])
+            end = rng.choice([None, None, self.maybe_end(max(start, 0))])
+            name = content_id("authority", c, source)
+            self.h.authority += revised(rng, records.Authority(c, name, at(start), end, source, rank))
 
     def node(self, name: str) -> None:
         rng, c = self.rng, self.cluster
-        start, count = rng.choice([-25, -25, rng.randint(0, STEPS // 2)]), rng.randint(0, 3)
+        start, count = rng.choice([-25, -25, -25, rng.randint(0, STEPS // 2)]), rng.randint(0, 3)
         sharing, model = rng.choice(["none", "none", "none", "time-slicing"]), rng.choice(MODELS)
         self.h.nodes += followed(
-            rng, records.Node(c, name, at(start), self.maybe_end(start), rng.choice(POOLS), model, count, sharing=sharing),
+            rng, records.Node(c, name, at(start), rng.choice([None, self.maybe_end(max(0, start))]), rng.choice(POOLS), model, count, sharing=sharing),
             schedulable=False, ready=False, gpu_count=rng.randint(0, 3), pool=rng.choice(POOLS), sharing="time-slicing",
         )  # fmt: skip
         for index in range(count):
@@ -160,7 +153,7 @@ class _Maker:
                 c,
                 content_id("device", c, uuid, gi),
                 at(start),
-                self.maybe_end(start),
+                rng.choice([None, self.maybe_end(max(0, start))]),
                 node,
                 index,
                 uuid,
@@ -216,7 +209,15 @@ class _Maker:
             energy = (
                 0
                 if rng.random() < 0.05
-                else energy + rng.choice([0, rng.randint(0, 900 if still else 400_000), 2_000_000])
+                else energy
+                + rng.choice(
+                    [
+                        0,
+                        rng.randint(0, 250_000),
+                        rng.randint(0, 250_000),
+                        rng.randint(0, 900) if still else 2_000_000,
+                    ]
+                )
             )
             for number in ids:
                 if rng.random() < 0.85:
@@ -253,9 +254,9 @@ class _Maker:
             for key in ("team", "app.kubernetes.io/na~me")
             if rng.random() < 0.5
         }
-        source = rng.choice(["kubernetes", "kubernetes", "labels"])
+        source = rng.choice([*self.sources, *self.sources, *self.sources, "labels"])
         allocation = records.Allocation(
-            c, name, at(start), rng.choice([None, at(start), at(start + rng.randint(0, 6))]), self.maybe_end(start), source, workload,
+            c, name, at(start), rng.choice([None, at(start), at(start + rng.randint(0, 6))]), rng.choice([self.maybe_end(start), at(start + rng.randint(1, 20))]), source, workload,
             f"n{rng.randint(0, 2)}", rng.choice(["ns-1", "ns-2", "other"]), f"pod-{number}",
             sure_start_at=rng.choice([None, at(start + rng.randint(0, 5))]), sure_end_at=rng.choice([None, at(start + rng.randint(0, 20))]),
             preemptible=rng.random() < 0.5, gpu_parts=rng.choice([GPU_PARTS, GPU_PARTS, 2 * GPU_PARTS, GPU_PARTS // 3, 0]), labels=dumps(labels),
@@ -269,7 +270,7 @@ class _Maker:
             "labels": "{}",
         }
         self.h.allocations += revised(rng, allocation, **changes)
-        if self.devices and rng.random() < 0.7:
+        if self.devices and rng.random() < 0.8:
             for device in rng.sample(self.devices, k=min(len(self.devices), rng.choice([1, 1, 2]))):
                 self.holding(allocation, device, start)
 
@@ -289,7 +290,7 @@ class _Maker:
         start = rng.choice([-25, -25, rng.randint(0, STEPS)])
         kind = rng.choice(["promise", "promise", "promise", "booking", "offer"])
         quota = records.Quota(
-            c, content_id("quota", c, number), at(start), self.maybe_end(start), rng.choice(TEAMS), rng.choice(POOLS),
+            c, content_id("quota", c, number), at(start), self.maybe_end(max(0, start)), rng.choice([*TEAMS, "unassigned"]), rng.choice(POOLS),
             rng.choice([0, GPU_PARTS // 2, GPU_PARTS, 2 * GPU_PARTS]), kind=kind,
         )  # fmt: skip
         self.h.quotas += followed(rng, quota, 0.3, guaranteed_parts=GPU_PARTS, team=rng.choice(TEAMS))

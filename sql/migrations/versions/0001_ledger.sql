@@ -88,7 +88,10 @@ create table people (person_id bigint, name varchar, contact varchar, recorded_a
 -- marks --------------------------------------------------------------------------------------------------------------
 create table cuts (cut_at timestamptz, reason varchar, recorded_at timestamptz);
 create table watermarks (cluster varchar, source varchar, covers varchar, complete_until_at timestamptz, recorded_at timestamptz);
-create table rollup_marks (cluster varchar, snapshot_id bigint, rolled_until_at timestamptz, recorded_at timestamptz);
+create table rollup_marks (
+  cluster varchar, snapshot_id bigint, rolled_from_at timestamptz, rolled_until_at timestamptz, longest_hold_ms bigint, time_zone varchar,
+  recorded_at timestamptz
+);
 
 -- what the roll-up gives ---------------------------------------------------------------------------------------------
 create table usage_hourly (

@@ -1,0 +1,286 @@
+"""The roll-up: samples and allocations become usage, hour by hour of each cluster, by one worker."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+import sql
+from analytics.measure import FOREVER_MS, Cursor, Measure, Measured, midnights
+from analytics.touched import Touched, longest_new_hold_ms
+from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS, to_datetime
+from quartermaster.errors import InputError
+from sql.ledger import Ledger, transaction
+
+GRACE_MS = 5 * MINUTE_MS
+# What one step measures at most: a day of 1,250 GPUs; more GPUs make shorter steps: memory stays bounded.
+DEVICE_HOURS = 30_000
+STEP_HOURS = 24
+
+Progress = Callable[[str, int, int], None]
+Span = tuple[int, int]
+_QUERIES = Path(sql.__file__).parent / "queries" / "usage"
+
+
+@dataclass(frozen=True)
+class RolledCluster:
+    """What the roll-up did for one cluster: hours written first and anew, rows of usage, and how far it is now.
+
+    `slowest` is the source that the next hour waits for, empty when no source has a watermark.
+    """
+
+    cluster: str
+    new_hours: int
+    reopened_hours: int
+    rows: int
+    until_ms: int | None
+    slowest: str
+
+
+@dataclass(frozen=True)
+class RollUp:
+    """What one run of the roll-up did."""
+
+    clusters: tuple[RolledCluster, ...]
+
+    @property
+    def hours(self) -> int:
+        """Hours written, of all clusters."""
+        return sum(cluster.new_hours + cluster.reopened_hours for cluster in self.clusters)
+
+    @property
+    def rows(self) -> int:
+        """Rows of usage written, of all clusters."""
+        return sum(cluster.rows for cluster in self.clusters)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be written of a cluster: hours that are there no more, hours again, hours ahead; in this order."""
+
+    cluster: str
+    snapshot: int
+    from_ms: int
+    rolled_until_ms: int
+    until_ms: int
+    longest_hold_ms: int
+    time_zone: str
+    gone: tuple[Span, ...]
+    again: tuple[Span, ...]
+    ahead: tuple[Span, ...]
+    slowest: str
+
+
+def roll_up(
+    ledger: Ledger,
+    now_ms: int,
+    time_zone: str = "UTC",
+    clusters: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    *,
+    everything: bool = False,
+) -> RollUp:
+    """Write the hours that every watermark (and five minutes) has passed, and anew those that late data touches.
+
+    One worker at a time, under the ledger's lock `rollup`. `everything` writes every hour anew; so does another
+    `time_zone` (the business's: its midnights end rows and days). Raises InputError for a cluster that is not known.
+    """
+    done: list[RolledCluster] = []
+    with ledger.exclusive("rollup"), contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):
+        marks = _marks(cursor)
+        unknown = set(clusters or ()) - {str(mark["cluster"]) for mark in marks}
+        if unknown:
+            names = ", ".join(str(mark["cluster"]) for mark in marks) or "none"
+            raise InputError(
+                f"the ledger knows no cluster {', '.join(sorted(unknown))}", f"it knows: {names}"
+            )
+        for mark in marks:
+            if clusters is None or mark["cluster"] in clusters:
+                plan = _plan(cursor, mark, now_ms, time_zone, everything=everything)
+                done.append(_carry_out(ledger, cursor, plan, now_ms, progress))
+    return RollUp(tuple(done))
+
+
+def provisional(
+    ledger: Ledger, cluster: str, from_ms: int, until_ms: int, time_zone: str = "UTC"
+) -> Measured:
+    """The rows of a span that is not written yet, as far as is known now: [from, until), `from` at a full hour.
+
+    The columns are those of usage_hourly, quota_hourly and lending_hourly, times as epoch ms. Nothing is written.
+    Raises InputError when the span is empty, or does not begin at a full hour.
+    """
+    if from_ms % HOUR_MS or until_ms <= from_ms:
+        raise InputError(
+            "a provisional span begins at a full hour and ends later",
+            "give the hour after the last written one",
+        )
+    with contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):
+        hold_ms = _longest_hold_ms(cursor, cluster)
+        return Measure(cursor, [cluster], from_ms, until_ms).spans(
+            {cluster: (from_ms, until_ms)}, time_zone, hold_ms
+        )
+
+
+def _marks(cursor: Cursor) -> list[dict[str, object]]:
+    text = (_QUERIES / "marks.sql").read_text(encoding="utf-8")
+    return cursor.execute(text, {"hour_ms": HOUR_MS, "forever": FOREVER_MS}).pl().to_dicts()
+
+
+def _plan(cursor: Cursor, mark: dict[str, object], now_ms: int, time_zone: str, *, everything: bool) -> _Plan:
+    cluster, from_ms = str(mark["cluster"]), _number(mark["from_ms"])
+    row = cursor.execute("select id from ducklake_current_snapshot('lake')").fetchone()
+    snapshot = int(row[0]) if row else 0
+    rolled_from, rolled_until = _number(mark["rolled_from_ms"], from_ms), _number(mark["rolled_until_ms"])
+    complete = min(_number(mark["complete_ms"]), now_ms) - GRACE_MS
+    until_ms = max(complete // HOUR_MS * HOUR_MS, rolled_until)
+    after, hold_ms = _number(mark["snapshot_id"]) + 1, _number(mark["longest_hold_ms"])
+    again: Iterable[int] = ()
+    if mark["snapshot_id"] is None or everything or mark["time_zone"] != time_zone:
+        hold_ms = _longest_hold_ms(cursor, cluster)
+        again = range(from_ms, rolled_until, HOUR_MS)
+    elif after <= snapshot:
+        hold_ms = max(hold_ms, longest_new_hold_ms(cursor, cluster, after, snapshot))
+        touched = Touched(cursor, cluster, after, snapshot, hold_ms).hours(from_ms, rolled_until)
+        again = sorted({*touched, *range(from_ms, min(rolled_from, rolled_until), HOUR_MS)})
+    gone_until = min(from_ms, rolled_until)
+    step = _step_hours(cursor, cluster)
+    return _Plan(
+        cluster=cluster,
+        snapshot=snapshot,
+        from_ms=from_ms,
+        rolled_until_ms=rolled_until,
+        until_ms=until_ms,
+        longest_hold_ms=hold_ms,
+        time_zone=time_zone,
+        gone=((rolled_from, gone_until),) if rolled_from < gone_until else (),
+        again=_steps(again, step),
+        ahead=_steps(range(max(from_ms, rolled_until), until_ms, HOUR_MS), step),
+        slowest=str(mark["slowest"] or ""),
+    )
+
+
+def _carry_out(
+    ledger: Ledger, cursor: Cursor, plan: _Plan, now_ms: int, progress: Progress | None
+) -> RolledCluster:
+    spans = [*plan.gone, *plan.again, *plan.ahead]
+    measured = spans[len(plan.gone) :]
+    measure = (
+        Measure(cursor, [plan.cluster], measured[0][0], max(end for _, end in measured)) if measured else None
+    )
+    rows = 0
+    for number, span in enumerate(spans):
+        is_ahead = span in plan.ahead
+        found = None
+        if measure and number >= len(plan.gone):
+            found = measure.spans({plan.cluster: span}, plan.time_zone, plan.longest_hold_ms)
+            rows += found.usage.height
+        # The mark goes with the last span that was touched, and with each span ahead.
+        mark_ms = span[1] if is_ahead else plan.rolled_until_ms if span == spans[-1] else None
+        _write(ledger, plan, span, found, mark_ms=mark_ms, now_ms=now_ms, replace=not is_ahead)
+        if progress:
+            progress(plan.cluster, _hours(spans[: number + 1]), _hours(spans))
+    until_ms = plan.until_ms if plan.until_ms > plan.from_ms else None
+    return RolledCluster(plan.cluster, _hours(plan.ahead), _hours(plan.again), rows, until_ms, plan.slowest)
+
+
+def _write(
+    ledger: Ledger,
+    plan: _Plan,
+    span: Span,
+    found: Measured | None,
+    *,
+    mark_ms: int | None,
+    now_ms: int,
+    replace: bool,
+) -> None:
+    """Replace one span in one transaction, with its business days and, when given, its mark."""
+    from_at, until_at = to_datetime(span[0]), to_datetime(span[1])
+    tables = {"usage_hourly": None, "quota_hourly": None, "lending_hourly": None} | (
+        {"usage_hourly": found.usage, "quota_hourly": found.quota, "lending_hourly": found.lending}
+        if found
+        else {}
+    )
+    mark = {
+        "cluster": [plan.cluster],
+        "snapshot_id": [plan.snapshot],
+        "rolled_from_at": [plan.from_ms],
+        "rolled_until_at": [mark_ms],
+        "longest_hold_ms": [plan.longest_hold_ms],
+        "time_zone": [plan.time_zone],
+    }
+
+    def work(cursor: Cursor) -> None:
+        for table, rows in tables.items():
+            if replace:
+                cursor.execute(
+                    f"delete from {table} where cluster = ? and row_start_at >= ? and row_start_at < ?",  # noqa: S608
+                    [plan.cluster, from_at, until_at],
+                )
+            if rows is not None and rows.height:
+                ledger.insert(cursor, table, rows, recorded_at=now_ms)
+        for day, day_start_ms, day_end_ms in business_days(*span, plan.time_zone):
+            _sum_day(cursor, plan.cluster, day, day_start_ms, day_end_ms)
+        if mark_ms is not None:
+            ledger.insert(cursor, "rollup_marks", pl.DataFrame(mark), recorded_at=now_ms)
+
+    ledger.write(
+        f"rollup/{plan.snapshot}/{uuid4().hex}", work, author="rollup", message=f"{plan.cluster} {from_at}"
+    )
+
+
+def _sum_day(cursor: Cursor, cluster: str, day: str, start_ms: int, end_ms: int) -> None:
+    cursor.execute("delete from usage_daily where cluster = ? and business_day = ?", [cluster, day])
+    given = {
+        "cluster": cluster,
+        "business_day": day,
+        "day_start_at": to_datetime(start_ms),
+        "day_end_at": to_datetime(end_ms),
+    }
+    cursor.execute((_QUERIES / "daily.sql").read_text(encoding="utf-8"), given)
+
+
+def business_days(from_ms: int, until_ms: int, time_zone: str) -> list[tuple[str, int, int]]:
+    """The business days that [from, until) meets: the day (`2026-11-30`), its start and its end in epoch ms."""
+    starts = midnights(from_ms - 2 * DAY_MS, until_ms + 2 * DAY_MS, time_zone)
+    zone = ZoneInfo(time_zone)
+    return [
+        (to_datetime(start).astimezone(zone).date().isoformat(), start, end)
+        for start, end in pairwise(starts)
+        if start < until_ms and end > from_ms
+    ]
+
+
+def _steps(hours: Iterable[int], most: int) -> tuple[Span, ...]:
+    """Hours in order, as spans of adjacent ones, each of at most `most` hours."""
+    spans: list[Span] = []
+    for hour in hours:
+        if spans and spans[-1][1] == hour and hour - spans[-1][0] < most * HOUR_MS:
+            spans[-1] = spans[-1][0], hour + HOUR_MS
+        else:
+            spans.append((hour, hour + HOUR_MS))
+    return tuple(spans)
+
+
+def _hours(spans: Sequence[Span]) -> int:
+    return sum((end - start) // HOUR_MS for start, end in spans)
+
+
+def _step_hours(cursor: Cursor, cluster: str) -> int:
+    row = cursor.execute(
+        "select count(distinct device_id) from devices_versions where cluster = ?", [cluster]
+    ).fetchone()
+    return min(STEP_HOURS, max(1, DEVICE_HOURS // max(1, int(row[0]) if row else 1)))
+
+
+def _longest_hold_ms(cursor: Cursor, cluster: str) -> int:
+    row = cursor.execute("select max(hold_ms) from samples where cluster = ?", [cluster]).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def _number(value: object, otherwise: int = 0) -> int:
+    return int(value) if isinstance(value, int) else otherwise
