@@ -1,8 +1,9 @@
 """The weekly bill: a week of usage and charges as one value, for every form in which people read it."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from importlib.resources import files
@@ -98,6 +99,7 @@ class _Queries:
 
     def _bound(self, text: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
         known = {
+            "before_day": (date.fromisoformat(self.week.days[0].day) - timedelta(days=7)).isoformat(),
             "first_day": self.week.days[0].day,
             "last_day": self.week.days[-1].day,
             "start_at": to_datetime(self.week.start_ms),
@@ -110,9 +112,10 @@ class _Queries:
 
 def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> WeeklyReport:
     week, team = queries.week, queries.team
+    queries.lay("week_charges")
     queries.lay("week_rows")
     figures = queries.rows("figures")
-    total = next(row for row in figures if row["level"] == "all")
+    total = {name: value or 0 for row in figures if row["level"] == "all" for name, value in row.items()}
     quota = {row["team"]: row for row in queries.rows("quota")}
     departments = {row["team"]: row["department"] for row in queries.rows("teams")}
     if not total["row_count"] and not quota and (team is None or team not in departments):
@@ -120,7 +123,7 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
     currency, unit_prices = _prices(queries)
     known_until_ms: int | None = queries.rows("known")[0]["known_until_ms"]
     provisional = known_until_ms is None or known_until_ms < week.end_ms
-    owed_before = _owed_before(queries, time_zone)
+    owed_before = _owed_before(queries)
     workloads, workload_count = _workloads(queries)
     split = _split(total)
     gaps = [(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")]
@@ -163,23 +166,21 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
     )
 
 
-def _nothing(queries: _Queries, departments: Mapping[str, str]) -> InputError:
+def _nothing(queries: _Queries, configured: Collection[str]) -> InputError:
     """The error of a report that would be empty: an unknown team, or a week without usage."""
-    team = queries.team
+    team, week = queries.team, queries.week.week
     if team is not None:
-        near = get_close_matches(team, departments, n=1) or sorted(departments)[:5]
+        known = sorted({*configured, *(row["team"] for row in queries.rows("known_teams"))})
+        near = get_close_matches(team, known, n=1) or known[:5]
         return InputError(
-            f"there is no team {team} in {queries.week.week}", f"one of: {', '.join(near) or 'none is known'}"
+            f"there is no team {team} in {week}", f"one of: {', '.join(near) or 'none is known'}"
         )
     span = queries.rows("span")[0]
-    known = (
-        f"usage is known from {span['first_day']} to {span['last_day']}"
-        if span["first_day"]
-        else "there is none at all"
-    )
+    known_days = "there is none at all"
+    if span["first_day"]:
+        known_days = f"usage is known from {span['first_day']} to {span['last_day']}"
     return InputError(
-        f"there is no usage in {queries.week.week}: {known}",
-        "name another --week, or run quartermaster rollup",
+        f"there is no usage in {week}: {known_days}", "name another --week, or run quartermaster rollup"
     )
 
 
@@ -196,10 +197,9 @@ def _prices(queries: _Queries) -> tuple[str, dict[tuple[str, str, str], tuple[De
     }
 
 
-def _owed_before(queries: _Queries, time_zone: str) -> dict[str | None, tuple[Decimal, Decimal]] | None:
+def _owed_before(queries: _Queries) -> dict[str | None, tuple[Decimal, Decimal]] | None:
     """What each team owed, and what its pools' part cost, the week before; None without any charge then."""
-    before = week_at(queries.week.start_ms - 1, time_zone)
-    rows = queries.rows("owed", first_day=before.days[0].day, last_day=before.days[-1].day)
+    rows = queries.rows("owed_before")
     return {
         row["team"]: (millionths(row["owed_micros"]), millionths(row["pool_micros"])) for row in rows
     } or None

@@ -1,4 +1,4 @@
--- rows: usage and cost of the days from $first_day to $last_day (of $team; null: of all), one row for each
+-- week_rows: usage and cost (of week_charges) of the days from $first_day to $last_day (of $team; null: of all), one row for each
 -- day, pool, model, team and workload. Team and workload are null for what nobody held. Costs are in millionths; that of held
 -- time is split by the differences of floors of the running amount, so that computing + idle + unknown = base.
 with
@@ -39,16 +39,15 @@ charged as (
     model,
     team,
     workload_id,
-    case when kind in ('base', 'unallocated', 'unavailable', 'unobserved') then quantity_pms::hugeint end as charged,
-    (amount::decimal(38, 6) * 1000000)::hugeint as micros,
+    case when kind in ('base', 'unallocated', 'unavailable', 'unobserved') then quantity end as charged,
     case when kind = 'base' then micros end as base_micros,
     case when kind = 'unallocated' then micros end as unallocated_micros,
     case when kind = 'unavailable' then micros end as unavailable_micros,
     case when kind = 'unobserved' then micros end as unobserved_micros,
     case when kind = 'shared' then micros end as shared_micros,
     case when account = 'team' and kind not in ('base', 'shared') then micros end as adjustment_micros
-  from charges
-  where business_day between $first_day and $last_day and ($team is null or team = $team)
+  from week_charges
+  where in_week
 ),
 
 met as (
@@ -86,7 +85,7 @@ met as (
   from (
     select * from used
     union all by name
-    select * exclude (micros) from charged
+    select * from charged
   ) as both_sides
   group by all
 )
