@@ -3,15 +3,17 @@
 from dataclasses import dataclass, replace
 from random import Random
 
+from quartermaster.clock import MINUTE_MS, SECOND_MS
+
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How busy a pod keeps its device. Ratios are 0–1; `sm`, `tensor`, `dram`, `heat` scale with activity.
+    """How busy a pod keeps its device. Ratios are 0–1; `sm`, `tensor`, `dram`, `heat` scale with it.
 
-    `level` is the activity while it works; `rhythm` how far the time of day bends it (0 not, 1 fully); `duty`
-    the part of its ten-minute windows in which it works at all; `dip` the part of each half hour that a
-    checkpoint takes. From `quiet_after_ms` (since its start) on it does nothing; from `hung_after_ms` on it
-    spins: GPU_UTIL says 100 and no work is done.
+    `level` is the activity while it works; `rhythm` how far the time of day bends it (0 not, 1 fully);
+    `duty` the part of its ten-minute windows in which it works at all; `dip` the part of the time between
+    two checkpoints that each takes. From `quiet_after_ms` (since its start) on it does nothing; from
+    `hung_after_ms` on it spins: GPU_UTIL says 100 and no work is done.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Behaviour:
     rhythm: float = 0.0
     duty: float = 1.0
     dip: float = 0.0
+    checkpoint_every_ms: int = 30 * MINUTE_MS
     quiet_after_ms: int | None = None
     hung_after_ms: int | None = None
 
@@ -42,6 +45,7 @@ def training(random: Random) -> Behaviour:
         heat=random.uniform(0.68, 0.92),
         memory=random.uniform(0.72, 0.95),
         dip=random.uniform(0.02, 0.07),
+        checkpoint_every_ms=random.randrange(19 * 60, 47 * 60) * SECOND_MS,
     )
 
 
@@ -56,6 +60,7 @@ def batch(random: Random) -> Behaviour:
         heat=random.uniform(0.4, 0.62),
         memory=random.uniform(0.25, 0.6),
         dip=0.03,
+        checkpoint_every_ms=random.randrange(11 * 60, 23 * 60) * SECOND_MS,
     )
 
 
@@ -86,6 +91,11 @@ def notebook(random: Random, quiet_after_ms: int | None) -> Behaviour:
         duty=random.uniform(0.3, 0.6),
         quiet_after_ms=quiet_after_ms,
     )
+
+
+def left_on(random: Random, quiet_after_ms: int) -> Behaviour:
+    """A training whose work ends long before its pods do."""
+    return replace(training(random), name="left on", quiet_after_ms=quiet_after_ms)
 
 
 def hung(random: Random, hung_after_ms: int) -> Behaviour:

@@ -12,7 +12,6 @@ from simulator.fleet import Fleet
 
 TICK_MS = 30 * SECOND_MS  # the exporters' own collect interval
 _WINDOW_MS = 10 * MINUTE_MS
-_CHECKPOINT_MS = 30 * MINUTE_MS
 _WINDOWS = 1009  # how many ten-minute windows a slot's diary has before it repeats: a prime, a week
 _FOREVER = 1 << 62
 _VALUES = 9
@@ -82,7 +81,7 @@ class Devices:
             once.uniform(20, 400, gpus) * DAY_MS * self._idle_w
         )  # since an earlier boot
         self._values: Floats = np.zeros((_VALUES, slots))
-        self._since: npt.NDArray[np.int64] = np.zeros((3, slots), dtype=np.int64)
+        self._since: npt.NDArray[np.int64] = np.zeros((4, slots), dtype=np.int64)
         self._occupied: Bools = np.zeros(slots, dtype=np.bool_)
         for slot in range(slots):
             self.release(slot)
@@ -134,20 +133,20 @@ class Devices:
             b.memory,
             b.rhythm,
             b.duty,
-            b.dip * _CHECKPOINT_MS,
+            b.dip * b.checkpoint_every_ms,
         )
         quiet = _FOREVER if b.quiet_after_ms is None else started_ms + b.quiet_after_ms
         hung = _FOREVER if b.hung_after_ms is None else started_ms + b.hung_after_ms
-        self._since[:, slot] = (started_ms, quiet, hung)
+        self._since[:, slot] = (started_ms, quiet, hung, b.checkpoint_every_ms)
 
     def _activity(self, ticks: npt.NDArray[np.int64], noise: Floats) -> tuple[Floats, Bools]:
         """GR_ENGINE_ACTIVE by tick and slot, and who hangs."""
         level, rhythm, duty, dip = self._values[[0, 6, 7, 8]]
-        started, quiet, hung_from = self._since
+        started, quiet, hung_from, every = self._since
         at = ticks[:, None]
         works = self._diary[ticks // _WINDOW_MS % _WINDOWS] < duty
         works &= at < quiet
-        works &= (at - started) % _CHECKPOINT_MS >= dip
+        works &= (at - started) % every >= dip
         activity = level * (1 - rhythm * (1 - daylight(ticks)[:, None])) + 0.02 * noise
         activity = np.where(
             works, activity, 0.003 * np.abs(noise)

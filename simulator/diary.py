@@ -12,6 +12,7 @@ from simulator.workloads import Pull, WorkloadPlan
 
 _PEOPLE = ("ada", "ben", "chen", "dara", "eli", "fay", "gus", "hana", "ivo", "jun")
 
+_LEFT_ON = 0.15  # of the trainings
 _SMALL = 0.5  # of the full pool: where there is no more, pods ask for half
 
 
@@ -34,7 +35,7 @@ def _occurrences(
 ) -> Iterator[WorkloadPlan]:
     if not size:
         return
-    every_ms = habit.every_h * HOUR_MS / max(size, 0.1)
+    every_ms = habit.every_h * HOUR_MS / size * _slots(habit, size) / habit.slots
     at = start_ms - random.uniform(0, every_ms * 0.8)  # so that the span does not start empty
     number = 0
     while at < end_ms:
@@ -70,7 +71,7 @@ def _one(habit: Habit, random: Random, submit: int, number: int, size: float) ->
         user=user,
         pool=habit.pool,
         resource=habit.resource,
-        slots_a_pod=habit.slots if size > _SMALL else max(1, habit.slots // 2),
+        slots_a_pod=_slots(habit, size),
         pods=pods,
         behaviour=_behaviour(habit, random, duration),
         attempts_ms=attempts,
@@ -84,6 +85,11 @@ def _one(habit: Habit, random: Random, submit: int, number: int, size: float) ->
     )
 
 
+def _slots(habit: Habit, size: float) -> int:
+    """How much each pod asks for: half as much in a small pool."""
+    return habit.slots if size > _SMALL else max(1, habit.slots // 2)
+
+
 def _behaviour(habit: Habit, random: Random, duration: int) -> Behaviour:
     if habit.kind == "Notebook":
         return behaviour.notebook(
@@ -93,6 +99,8 @@ def _behaviour(habit: Habit, random: Random, duration: int) -> Behaviour:
         return behaviour.batch(random)
     if random.random() < habit.hangs:
         return behaviour.hung(random, int(duration * random.uniform(0.2, 0.6)))
+    if random.random() < _LEFT_ON:
+        return behaviour.left_on(random, int(duration * random.uniform(0.4, 0.9)))
     return behaviour.training(random)
 
 
