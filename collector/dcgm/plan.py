@@ -78,11 +78,12 @@ class Plan:
         return np.where(result == _NEVER, sampled_at_ms, result)
 
     def _merge(self, flat: Floats, values: Floats) -> None:
-        """The highest of what one series says twice; what is no value does not take part."""
-        for cell, value in zip(self.again_cells.tolist(), values[self.again_lines].tolist(), strict=True):
-            pair = np.array([flat[cell], value])
-            fits = plausible.is_value(pair, np.array([cell % len(SIGNALS)] * 2))
-            flat[cell] = pair[fits].max(initial=-np.inf) if fits.any() else pair[0]
+        """The highest of what one series says several times; what is no value does not take part."""
+        cells, again = self.again_cells, values[self.again_lines]
+        first = flat[cells]
+        flat[cells] = np.where(plausible.is_value(first, cells % len(SIGNALS)), first, np.nan)
+        fits = plausible.is_value(again, cells % len(SIGNALS))
+        np.fmax.at(flat, cells[fits], again[fits])
 
 
 def plan_of(layout: Layout, node: str, *, plain_pods: bool) -> Plan:
@@ -131,7 +132,7 @@ class _Table:
     def __init__(self) -> None:
         self._rows: dict[Place, PlannedRow] = {}
         self._numbers: dict[Place, int] = {}
-        self._holders: defaultdict[Place, list[PodLabels]] = defaultdict(list)
+        self._holders: defaultdict[Place, dict[PodLabels, int]] = defaultdict(dict)
         self._first: dict[int, int] = {}
         self._again: list[tuple[int, int]] = []
 
@@ -179,9 +180,7 @@ class _Table:
         if pod is None:
             return place
         holders = self._holders[place]
-        if pod not in holders:
-            holders.append(pod)
-        number = holders.index(pod)
+        number = holders.setdefault(pod, len(holders))
         return replace(place, vgpu=f"{place.vgpu}~{number}") if number else place
 
     def _shared(self) -> tuple[list[int], list[int]]:

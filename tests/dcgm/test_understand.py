@@ -2,6 +2,7 @@
 """Every label generation and every quirk of dcgm-exporter, each a row of one table: the page, and what it says."""
 
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -459,6 +460,20 @@ def test_a_pages_own_timestamps_are_the_samples_times() -> None:
 def test_a_series_begins_no_later_than_its_first_sample(behind_ms: int, start: int) -> None:
     (series,) = read(understanding(), [f"{UTIL}{{{NEW}}} 1 {NOW - behind_ms}"]).new_series
     assert series.start_at == start
+
+
+def test_a_hostile_page_costs_no_more_than_its_length() -> None:
+    """Twenty thousand pods on one device, and its power as often: seconds, not hours."""
+    lines = [
+        f'{UTIL}{{{NEW},namespace="n",pod="p{number}",container="c"}} {number % 101}'
+        for number in range(20_000)
+    ]
+    lines += [f"{POWER}{{{NEW}}} {number % 700}" for number in range(20_000)]
+    start = time.process_time()
+    reading = read(understanding(), lines)
+    assert len(reading.rows) == 20_000
+    assert samples_frame([reading])["power_dw"].max() == 6990
+    assert time.process_time() - start < 15
 
 
 def test_readings_of_many_targets_are_one_frame() -> None:
