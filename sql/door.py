@@ -1,0 +1,130 @@
+"""The door for people's SQL: one SELECT, read only, in a process that is killed when it takes too much."""
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from quartermaster.errors import InputError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a question may take."""
+
+    seconds: int = 30
+    memory_mib: int = 1024
+    rows: int = 10_000
+    answer_mib: int = 64
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The columns' names, the rows as Python's values, and whether there are more than were fetched."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    more: bool
+    seconds: float
+
+
+def ask(folder: Path, catalog: str, query: str, limits: Limits = DEFAULT_LIMITS) -> Answer:
+    """The answer to one SELECT over a ledger's tables and views (not `people`), read only.
+
+    Raises InputError for what is no such SELECT, what DuckDB refuses, and what exceeds the limits.
+    """
+    request = {
+        "folder": str(folder),
+        "catalog": catalog,
+        "query": query,
+        "seconds": limits.seconds,
+        "memory_mib": limits.memory_mib,
+        "rows": limits.rows,
+        "answer_mib": limits.answer_mib,
+    }
+    began = time.monotonic()
+    out, killed = _run(json.dumps(request).encode(), limits)
+    if killed:
+        raise InputError(
+            f"the query took longer than {limits.seconds} s and was stopped", "ask for less at once"
+        )
+    head, _, body = out.partition(b"\n")
+    try:
+        told = cast(dict[str, Any], json.loads(head))
+    except ValueError as error:
+        what = "the query's process ended without an answer; it may need more than"
+        raise InputError(f"{what} {limits.memory_mib} MiB of memory", "ask for less at once") from error
+    if "error" in told:
+        raise InputError(told["error"], told["hint"])
+    return Answer(told["columns"], _rows(body), told["more"], time.monotonic() - began)
+
+
+def _rows(body: bytes) -> list[tuple[Any, ...]]:
+    arrow = cast(Any, importlib.import_module("pyarrow"))
+    table = arrow.ipc.open_stream(body).read_all()
+    try:
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    except (arrow.ArrowException, ValueError, OverflowError) as error:
+        raise InputError(f"a value in the answer has no form here: {error}", "cast it to varchar") from error
+
+
+def _run(request: bytes, limits: Limits) -> tuple[bytes, bool]:
+    """What the room says, and whether it had to be killed for the time it took."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sql.room"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=_environment(),
+    )
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill(process)
+
+    timer = threading.Timer(limits.seconds, stop)
+    timer.start()
+    try:
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(request)
+            process.stdin.close()
+        out = process.stdout.read((limits.answer_mib * 2 + 1) * 2**20)
+    finally:
+        timer.cancel()
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                cast(Any, pipe).close()
+    return out, late.is_set()
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours but where Python's modules are: no token, no password."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in {"PATH", "LANG", "LC_ALL"} or name.startswith("COVERAGE")
+    }
+    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"}
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,145 @@
+"""What people's SQL may be: exactly one SELECT that names known tables and pure functions, and nothing else.
+
+DuckDB parses it; the tree is walked, and whatever the walk does not know is refused.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any, cast
+
+import duckdb
+
+from quartermaster.config.problem import nearest
+from quartermaster.errors import InputError
+from sql.catalog import Cursor
+
+FUNCTIONS = frozenset(
+    line
+    for line in (Path(__file__).parent / "functions.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+)
+TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
+_QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+_SOURCES = {
+    "BASE_TABLE",
+    "SUBQUERY",
+    "JOIN",
+    "TABLE_FUNCTION",
+    "EMPTY",
+    "EXPRESSION_LIST",
+    "PIVOT",
+    "SHOW_REF",
+    "CTE",
+}
+_EXPRESSIONS = {
+    "CONSTANT", "COLUMN_REF", "FUNCTION", "OPERATOR", "CASE", "CAST", "COMPARISON", "CONJUNCTION", "BETWEEN",
+    "SUBQUERY", "STAR", "WINDOW", "COLLATE", "LAMBDA", "LAMBDA_REF", "POSITIONAL_REFERENCE", "DEFAULT",
+}  # fmt: skip
+_LONGEST = 100_000
+
+
+def check(cursor: Cursor, text: str, tables: AbstractSet[str], others: AbstractSet[str]) -> None:
+    """Look through the text of a query over `tables`; `others` are names that DuckDB would find, too.
+
+    Raises InputError that says what is refused.
+    """
+    if len(text) > _LONGEST:
+        raise InputError(f"the query is longer than {_LONGEST} characters", "ask for less at once")
+    _require_one_select(cursor, text)
+    parts = list(_parts(_tree(cursor, text)))
+    within = set(_names_within(parts))
+    for name in within:
+        # It would hide a table from the check where it is not in scope.
+        if not name.isidentifier() or name.casefold() in others - tables:
+            raise InputError(f"{name!r} cannot be the name of a part of the query", "call it otherwise")
+    for part in parts:
+        _check_part(part, tables | within)
+
+
+def _require_one_select(cursor: Cursor, text: str) -> None:
+    try:
+        kinds = [statement.type for statement in cursor.extract_statements(text)]
+    except (duckdb.Error, RuntimeError, ValueError, IndexError) as error:
+        raise InputError(
+            f"this is no SQL: {error}", "quartermaster sql --list has questions to start from"
+        ) from error
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise InputError(
+            "one SELECT is answered here at a time, and nothing else",
+            "take out what stands around it; for pivot write sum(x) filter (where …)",
+        )
+
+
+def _tree(cursor: Cursor, text: str) -> Mapping[str, Any]:
+    row = cursor.execute("select json_serialize_sql(?)", [text]).fetchone()
+    tree = cast(dict[str, Any], json.loads(row[0])) if row else {}
+    if tree.get("error", True) or len(tree["statements"]) != 1:
+        raise InputError(
+            f"this cannot be looked through: {tree.get('error_message', '')}", "write a plain SELECT"
+        )
+    return tree["statements"][0]
+
+
+def _parts(root: object) -> Iterator[Mapping[str, Any]]:
+    """Every object of the tree."""
+    waiting = [root]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            part = cast(dict[str, Any], value)
+            yield part
+            waiting.extend(part.values())
+        elif isinstance(value, list):
+            waiting.extend(cast(list[object], value))
+
+
+def _names_within(parts: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names that `with` gives to parts of the query."""
+    for part in parts:
+        for entry in part.get("cte_map", {}).get("map", []):
+            yield entry["key"].casefold()
+        if part.get("cte_name"):
+            yield part["cte_name"].casefold()
+
+
+def _check_part(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
+    kind = part.get("type")
+    if "class" in part and part["class"] not in _EXPRESSIONS:
+        raise InputError(f"{str(part['class']).lower()} is not answered here", "write values out")
+    if "function_name" in part and part["function_name"] not in FUNCTIONS | TABLE_FUNCTIONS:
+        raise _refused(f"the function {part['function_name']}", nearest(part["function_name"], FUNCTIONS))
+    if "class" not in part and isinstance(kind, str):
+        if kind.endswith("_NODE") and kind not in _QUERY_NODES:
+            raise _refused(kind)
+        if "alias" in part and "sample" in part and kind not in _SOURCES:
+            raise _refused(kind)
+        if kind == "TABLE_FUNCTION" and part["function"].get("function_name") not in TABLE_FUNCTIONS:
+            raise _refused(f"the table function {part['function'].get('function_name')}")
+    if part.get("table_name"):
+        _check_table(part, tables)
+
+
+def _check_table(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
+    name = str(part["table_name"])
+    if part["type"] == "SHOW_REF":
+        shown = name.strip('"_')
+        if shown != "tables":
+            raise _refused(f"show {shown}")
+        return
+    home = (part.get("catalog_name", "").casefold(), part.get("schema_name", "").casefold())
+    if part["type"] != "BASE_TABLE" or home not in {("", ""), ("", "main"), ("", "lake"), ("lake", "main")}:
+        raise _refused(f"{'.'.join(filter(None, (*home, name)))}")
+    if name.casefold() not in tables:
+        guess = nearest(name, tables)
+        what = f"there is no table {name!r} to be asked"
+        raise InputError(
+            what, f"did you mean {guess}? show tables lists them" if guess else "show tables lists them"
+        )
+
+
+def _refused(what: str, guess: str = "") -> InputError:
+    return InputError(
+        f"{what} is not answered here", f"did you mean {guess}?" if guess else "write a plain SELECT"
+    )
