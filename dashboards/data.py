@@ -1,10 +1,12 @@
 """What the pages show, from analytics, kept for a minute. The viewer's teams are part of every key."""
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from analytics.reports.figures import WeeklyReport
 from analytics.reports.html import render
-from analytics.reports.weekly import weekly
+from analytics.reports.weekly import latest_week, weekly
 from analytics.reports.weeks import weeks as weeks_of
 from dashboards import access
 from quartermaster.clock import now_ms
@@ -13,10 +15,20 @@ from quartermaster.errors import InputError
 _KEPT_S = 60
 
 
+@dataclass(frozen=True)
+class Weeks:
+    """The weeks with usage, newest first, and where to begin: at the last whole one, where there is any."""
+
+    all: tuple[str, ...]
+    first: int
+
+
 @st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
-def weeks(where: access.Place) -> tuple[str, ...]:
-    """The weeks with usage, newest first. Raises LedgerError."""
-    return weeks_of(access.ledger(where))
+def weeks(where: access.Place) -> Weeks | None:
+    """The weeks to choose from; None before the first hour is rolled up. Raises LedgerError."""
+    ledger = access.ledger(where)
+    found = weeks_of(ledger)
+    return Weeks(found, found.index(latest_week(ledger, where.time_zone))) if found else None
 
 
 @st.cache_data(ttl=_KEPT_S, max_entries=64, show_spinner="Reading the week …")

@@ -37,20 +37,18 @@ class LegendRow:
 
 def headline(report: WeeklyReport) -> str:
     """One sentence: what the week cost (or held, without prices) and how much of it stood idle."""
-    split, idle = report.split, report.split.idle
+    split, idle, free = report.split, report.split.idle, report.split.unallocated
     whose = f"Team {report.team}" if report.team else "The fleet"
-    idle_share = share(idle.pms, split.capacity.pms)
     if not report.priced:
         had = f"{whose} {'held' if report.team else 'had'} {hours(split.capacity)} GPU-hours"
-        return f"{had}; {hours(idle)} of them ({idle_share}) stood idle while held."
+        return f"{had}; {hours(idle)} of them ({share(idle.pms, split.capacity.pms)}) stood idle while held."
+    cost = split.capacity.cost
     total = report.billed if report.team else report.pool_cost
     told = f"{whose} cost {money(report, total, 0)}; "
-    told += f"{money(report, idle.cost, 0)} of it ({idle_share}) stood idle while held"
-    free = split.unallocated
+    told += f"{money(report, idle.cost, 0)} of it ({share(idle.cost, cost)}) stood idle while held"
     if report.team or not free.pms:
         return f"{told}."
-    unheld = f"{money(report, free.cost, 0)} ({share(free.pms, split.capacity.pms)})"
-    return f"{told}, and {unheld} was held by nobody."
+    return f"{told}, and {money(report, free.cost, 0)} ({share(free.cost, cost)}) was held by nobody."
 
 
 def next_step(report: WeeklyReport) -> str:
@@ -75,20 +73,17 @@ def cards(report: WeeklyReport) -> tuple[Card, ...]:
     split = report.split
     capacity = "held time" if report.team else "capacity"
     of_all = f"of {hours(split.capacity)} GPU-hours of {capacity}"
-    idle_share = share(split.idle.pms, split.capacity.pms)
+    idle_time = f"{share(split.idle.pms, split.capacity.pms)} of {hours(split.capacity)} GPU-hours"
     if report.priced:
         total = report.billed if report.team else report.pool_cost
         first = Card(
             "Billed" if report.team else "Cost of capacity", money(report, total, 0), _change(report)
         )
-        second = Card(
-            "Idle while held", money(report, split.idle.cost, 0), f"{idle_share} {of_all}", alarming=True
-        )
+        note = f"{share(split.idle.cost, split.capacity.cost)} of the cost, {idle_time}"
+        second = Card("Idle while held", money(report, split.idle.cost, 0), note, alarming=True)
     else:
         first = Card("Capacity", f"{hours(split.capacity)} GPU-h", "no rate card was in force: no prices")
-        second = Card(
-            "Idle while held", f"{hours(split.idle)} GPU-h", f"{idle_share} {of_all}", alarming=True
-        )
+        second = Card("Idle while held", f"{hours(split.idle)} GPU-h", idle_time, alarming=True)
     thin = split.coverage is not None and split.coverage < _THIN
     return (
         first,
@@ -206,7 +201,7 @@ def hours(amount: Amount) -> str:
     return f"{amount.gpu_hours:,.{0 if amount.gpu_hours >= 10 or not amount.pms else 1}f}"
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int | Decimal, whole: int | Decimal) -> str:
     """`18.9 %`; `–` of nothing."""
     return f"{100 * part / whole:.1f}\u00a0%" if whole else "–"
 

@@ -31,7 +31,7 @@ def render() -> None:
     try:
         where = access.place()
         weeks = data.weeks(where)
-        if not weeks:
+        if weeks is None:
             st.html(html.notice(*_NOTHING_YET))
             return
         report = _chosen(where, weeks)
@@ -41,12 +41,12 @@ def render() -> None:
     _show(report, tone)
 
 
-def _chosen(where: access.Place, weeks: tuple[str, ...]) -> WeeklyReport:
+def _chosen(where: access.Place, weeks: data.Weeks) -> WeeklyReport:
     """The masthead with its filters, which the URL carries; the report that they choose."""
     visible = access.visible_teams()
     with st.container(horizontal=True, vertical_alignment="bottom", key="masthead"):
         title = st.container(width="stretch")
-        week = st.selectbox("Week", weeks, key="week", bind="query-params", width=150)
+        week = st.selectbox("Week", weeks.all, index=weeks.first, key="week", bind="query-params", width=150)
         whole = data.report(where, visible, week, None)
         teams = sorted(row.team for row in whole.by_team)
         team = st.selectbox(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Take the README's pictures: `docs/pictures/take.py FOLDER`, of what `quartermaster demo --keep --dir FOLDER` left.
+"""Take the README's pictures: `docs/pictures/take.py FOLDER`, after `quartermaster demo --keep --dir FOLDER`.
 
 Needs Chromium. It writes overview.png and report.png beside itself.
 """
@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 HERE = Path(__file__).parent
-SIZE = {"width": 1280, "height": 1000}
+SIZE: ViewportSize = {"width": 1280, "height": 1420}
 DRAWN = "document.querySelectorAll('.stVegaLiteChart :is(canvas, svg)').length >= 3"
 
 
@@ -37,7 +37,7 @@ def quartermaster(folder: Path, *arguments: str) -> list[str]:
 def take_report(browser: Browser, folder: Path) -> None:
     """The report's first screen, as it comes by mail."""
     page = browser.new_page(viewport=SIZE, color_scheme="light")
-    told = subprocess.run(
+    told = subprocess.run(  # noqa: S603 - our own command
         quartermaster(folder, "report", "--format", "html"), check=True, capture_output=True, text=True
     )
     page.set_content(told.stdout)
@@ -52,9 +52,10 @@ def take_overview(browser: Browser, folder: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     command = quartermaster(folder, "dashboard", "--no-browser", "--port", port)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 - the same
         try:
-            print(server.stdout.readline() if server.stdout else "", end="")
+            if server.stdout is None or "is at" not in server.stdout.readline():
+                raise SystemExit("the dashboard did not start")
             page = browser.new_page(viewport=SIZE, color_scheme="dark")
             page.goto(f"http://127.0.0.1:{port}")
             page.wait_for_function(DRAWN, timeout=60_000)

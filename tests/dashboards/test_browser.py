@@ -18,7 +18,7 @@ from analytics.reports import theme
 from analytics.reports.figures import WeeklyReport
 from analytics.reports.html import render
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 WIDTHS = (1280, 390)
 TONES: tuple[theme.Tone, ...] = ("light", "dark")
 HOSTILE = "<img src=http://evil.example/i.png onerror=alert(1)>[a](http://evil.example)![i](http://evil.example/j.png)"
@@ -152,10 +152,10 @@ def settle(page: Page) -> None:
 
 def test_a_shared_link_opens_as_the_first_thing_that_a_server_does(chromium: Browser, served: str) -> None:
     page, seen = open_page(chromium, 1280, "light")
-    page.goto(f"{served}/overview?team=vision&week=2026-W47")
+    page.goto(f"{served}/overview?team=vision&week=2026-W48")
     settle(page)
     assert "Team vision cost" in page.inner_text(".qm .told")
-    assert "week 47" in page.inner_text("h1")
+    assert "week 48" in page.inner_text("h1")
     assert seen.strangers == []
     page.close()
 
@@ -196,14 +196,14 @@ def test_a_filter_goes_into_the_address_and_comes_back(chromium: Browser, served
 
 def test_the_report_is_taken_along(chromium: Browser, served: str) -> None:
     page, _ = open_page(chromium, 1280, "light")
-    page.goto(f"{served}/?week=2026-W47")
+    page.goto(f"{served}/?week=2026-W48")
     settle(page)
     with page.expect_download() as taken:
         page.get_by_role("button", name="Report").click()
-    assert taken.value.suggested_filename == "gpu-report-2026-W47.html"
+    assert taken.value.suggested_filename == "gpu-report-2026-W48.html"
     text = Path(taken.value.path()).read_text(encoding="utf-8")
-    assert "week 47" in text
-    assert "Complete week" in text
+    assert "week 48" in text
+    assert "Provisional" in text
     page.close()
 
 

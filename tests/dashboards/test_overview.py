@@ -5,12 +5,16 @@ from html import unescape
 from importlib.resources import files
 from pathlib import Path
 
+import polars as pl
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dashboards import access, data
+from quartermaster.clock import DAY_MS
 from quartermaster.errors import InputError
+from quartermaster.parts import GPU_PARTS
+from sql.ledger import open_ledger
 
 Ledgers = Callable[..., Path]
 APP = str(files("dashboards.site") / "app.py")
@@ -60,7 +64,7 @@ def words(page: AppTest) -> str:
 
 
 def test_the_whole_page(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = run(a_week_s_ledger, monkeypatch)
+    page = run(a_week_s_ledger, monkeypatch, week="2026-W48")
     text = words(page)
     assert "The fleet cost 53,568 EUR; 9,747 EUR of it (18.2 %) stood idle while held" in text
     assert "Next step:" in text
@@ -73,6 +77,12 @@ def test_the_whole_page(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(page.selectbox("team").options) == 7
 
 
+def test_it_begins_with_the_last_whole_week(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = run(a_week_s_ledger, monkeypatch)
+    assert page.selectbox("week").value == "2026-W47"
+    assert "Complete week" in words(page)
+
+
 def test_another_week_and_one_team(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = words(run(a_week_s_ledger, monkeypatch, week="2026-W47", team="vision"))
     assert "Team vision cost" in text
@@ -82,7 +92,7 @@ def test_another_week_and_one_team(a_week_s_ledger: Path, monkeypatch: pytest.Mo
 
 
 def test_the_page_and_the_file_tell_the_same(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = run(a_week_s_ledger, monkeypatch)
+    page = run(a_week_s_ledger, monkeypatch, week="2026-W48")
     where = access.place()
     figures = data.report(where, None, "2026-W48", None)
     forwarded = data.file(figures)
@@ -108,7 +118,7 @@ def test_hostile_names_are_only_text(a_ledger_of_a_week: Ledgers, monkeypatch: p
 def test_without_prices_the_page_shows_time(
     a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = run(a_ledger_of_a_week(prices=False), monkeypatch)
+    page = run(a_ledger_of_a_week(prices=False), monkeypatch, week="2026-W48")
     assert "The fleet had 17,280 GPU-hours" in words(page)
     assert "EUR" not in words(page)
     assert "No rate card was in force" in page.info[0].value
@@ -136,7 +146,7 @@ def test_a_ledger_that_comes_later_is_seen(
     configuration.write_text("clusters: [{name: demo}]\n")
     assert "there is no ledger in" in words(run(configuration, monkeypatch))
     (tmp_path / "ledger").symlink_to(a_week_s_ledger.parent / "ledger")
-    assert "53,568 EUR" in words(run(configuration, monkeypatch))
+    assert "62,496 EUR" in words(run(configuration, monkeypatch))
 
 
 @pytest.mark.parametrize(
@@ -167,3 +177,21 @@ def test_a_team_out_of_sight_is_refused_where_data_is_read(
     for team in ("speech", None):
         with pytest.raises(InputError, match="no team"):
             data.report(where, frozenset({"vision"}), "2026-W48", team)
+
+
+def test_what_is_written_while_the_page_is_open_is_seen(
+    a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = a_ledger_of_a_week(usage=False)
+    assert "No finished hour yet" in words(run(configuration, monkeypatch))
+    free = 24 * GPU_PARTS * DAY_MS
+    day = {"cluster": "demo", "business_day": "2026-11-23", "pool": "training", "model": "H100"}
+    day |= {
+        f"{name}_pms": 0 for name in ("held", "computing", "idle", "unknown", "unavailable", "unobserved")
+    }
+    with open_ledger(configuration.parent / "ledger") as ledger:
+        ledger.append(
+            "later", {"usage_daily": pl.DataFrame([day | {"capacity_pms": free, "unallocated_pms": free}])}
+        )
+    st.cache_data.clear()
+    assert "The fleet had 576 GPU-hours" in words(run(configuration, monkeypatch))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
@@ -185,3 +186,14 @@ def test_coverage_never_rounds_up_to_all(ratio: float | None, words: str) -> Non
 
 def test_a_notice_is_escaped() -> None:
     assert "<script" not in html.notice("<script>", "<script>", "<script>")
+
+
+def test_a_share_of_cost_is_not_a_share_of_time(a_week: WeeklyReport) -> None:
+    cheap = replace(a_week.split, idle=replace(a_week.split.idle, cost=Decimal(100)))
+    week = replace(a_week, split=cheap, pool_cost=cheap.capacity.cost)
+    assert f"100 EUR of it ({100 * 100 / float(cheap.capacity.cost):.1f} %)" in spoken(summary.headline(week))
+    assert "0.2 % of the cost, 15.0 % of 21,504 GPU-hours" in spoken(summary.cards(week)[1].note)
+
+
+def spoken(text: str) -> str:
+    return text.replace("\u00a0", " ")
