@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from quartermaster.errors import LedgerBusyError, LedgerError
+from quartermaster.errors import InputError, LedgerBusyError, LedgerError
 from quartermaster.ids import content_id
 from sql.faults import understand, without_secrets
 from sql.lock import WAIT_S, file_lock
@@ -30,6 +30,7 @@ class Catalog:
     kind: str
     folder: Path
     address: str = ""
+    file_name: str = "catalog.sqlite"
 
     @property
     def where(self) -> str:
@@ -41,7 +42,7 @@ class Catalog:
     @property
     def file(self) -> Path:
         """The SQLite catalog's file."""
-        return self.folder / "catalog.sqlite"
+        return self.folder / self.file_name
 
     @property
     def data(self) -> Path:
@@ -93,6 +94,18 @@ class Catalog:
             query = query.replace("from ", "from __ducklake_metadata_lake.")
             found = cursor.execute(f"{query} ?", [key])
         return found.fetchone() is not None
+
+    def tables(self, cursor: Cursor) -> list[str]:
+        """The catalog's own tables. Raises InputError for a catalog in memory, which keeps nothing."""
+        if self.kind == "sqlite":
+            listed = "select name from sqlite_master where type = ''table'' and name like ''ducklake_%''"
+            found = cursor.execute(f"from sqlite_query('__ducklake_metadata_lake', '{listed}')")
+        elif self.kind == "postgres":
+            listed = "select tablename::text from pg_tables where tablename like 'ducklake_%'"
+            found = cursor.execute("from postgres_query('__ducklake_metadata_lake', ?)", [listed])
+        else:
+            raise InputError("a ledger in memory has no catalog to copy", "open one on sqlite or postgres")
+        return sorted(str(name) for (name,) in found.fetchall())
 
     @contextlib.contextmanager
     def write_lock(self) -> Generator[None]:

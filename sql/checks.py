@@ -1,4 +1,4 @@
-"""The checks: DuckLake has no keys and no constraints, so each file of sql/checks asks for rows that break a rule."""
+"""The checks: DuckLake has no constraints, so each file of sql/checks asks for rows that break a rule."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

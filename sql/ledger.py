@@ -84,7 +84,7 @@ class Ledger:
         Raises LedgerError when nothing was acknowledged; the same key may be sent again in any case.
         """
         check_key(key)
-        self._get_ready()
+        self.get_ready()
         give_up_at = time.monotonic() + PATIENCE_S
         pause_s = 0.02
         while True:
@@ -178,6 +178,21 @@ class Ledger:
         with contextlib.closing(self.cursor()) as cursor:
             return revision.current(cursor)
 
+    def get_ready(self) -> None:
+        """What must not happen under a lock: the revision is looked at, and DuckDB imports pandas (0.9 s).
+
+        Raises LedgerVersionError when the revision does not fit.
+        """
+        if not self._ready:
+            self.warm_up()
+            self._require_revision()
+            self._ready = True
+
+    def warm_up(self) -> None:
+        """Bind a parameter: the first one in a process imports pandas."""
+        with contextlib.closing(self.cursor()) as cursor:
+            cursor.execute("select ?", [1])
+
     def forget(self) -> None:
         """Forget what was learned of the tables: their revision has changed."""
         self._columns.clear()
@@ -186,13 +201,6 @@ class Ledger:
     def close(self) -> None:
         """Close the connection; cursors end with it."""
         self._connection.close()
-
-    def _get_ready(self) -> None:
-        """Before the first lock: a first bound parameter imports pandas (0.9 s); the revision must fit."""
-        if not self._ready:
-            self._connection.cursor().execute("select ?", [1])
-            self._require_revision()
-            self._ready = True
 
     def _require_revision(self) -> None:
         revision.check(self.revision(), self.where)

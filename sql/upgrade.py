@@ -24,6 +24,7 @@ def upgrade(ledger: Ledger, target: str = "head", *, migrations: Path = revision
     with contextlib.closing(ledger.cursor()) as cursor:
         if _nothing_to_do(ledger, cursor, target):
             return False
+        ledger.warm_up()
         with ledger.exclusive("upgrade", wait_s=_WAIT_S), ledger.catalog.write_lock():
             if _nothing_to_do(ledger, cursor, target):
                 return False

@@ -72,6 +72,7 @@ def compact(
     does the rest too, files with deleted rows included. When another process is at it, nothing is done.
     Raises LedgerError when the ledger cannot be written; what was done until then stays done.
     """
+    ledger.get_ready()
     pace = pace or Pace()
     steps: list[Step] = []
     until = time.monotonic() + budget_s
