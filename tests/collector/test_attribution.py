@@ -164,9 +164,10 @@ def test_step_by_step_says_the_same_as_at_once(
         step = [change for change in changes if start * 60_000 < change.at_ms <= end * 60_000]
         known = after(known, attribute("c", "n1", PARTS, step, known))
     once = told(changes)
-    bare = lambda rows: {replace(row, revision=0) for row in rows}  # noqa: E731
-    assert bare(known.holdings) == bare(once.holdings)
-    assert bare(a for _, a in known.allocations) == bare(a for _, a in once.allocations)
+    assert {replace(h, revision=0) for h in known.holdings} == {replace(h, revision=0) for h in once.holdings}
+    assert {replace(a, revision=0) for _, a in known.allocations} == {
+        replace(a, revision=0) for _, a in once.allocations
+    }
     assert attribute("c", "n1", PARTS, [], once) == Attributed((), (), ())
 
 
