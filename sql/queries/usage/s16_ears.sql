@@ -1,4 +1,5 @@
--- ears: the pieces that telemetry speaks to (named holders, and what nobody holds), each with its unit, hour and floors
+-- ears: the pieces that telemetry speaks to (named holders, and what nobody holds), each with its unit, hour and floors;
+-- fussy: in this hour the GPU is not one device held as a whole
 create or replace temp table ears as
 select
   p.q,
@@ -9,7 +10,7 @@ select
   p.parts,
   p.a is not null as held,
   p.silent,
-  bool_or(p.parts < $gpu_parts or p.s % $hour_ms <> 0 or p.e % $hour_ms <> 0) over same_hour or count(*) over same_hour > 1 as fussy,
+  bool_or(p.parts < $gpu_parts) over same_hour or min(p.device_id) over same_hour <> max(p.device_id) over same_hour as fussy,
   f.* exclude (c, era_s, model, kind)
 from pieces as p
 inner join units as u on p.c = u.c and p.gpu_uuid = u.gpu_uuid and p.gi_id = u.gi_id

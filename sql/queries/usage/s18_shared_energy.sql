@@ -8,15 +8,35 @@ fussy_hours as (
   where fussy
 ),
 
-spoken as (
-  select unit, t, metered_until, drawn_j, unnest(range(t // $hour_ms, (metered_until - 1) // $hour_ms + 1))::integer as hour
+inner_bounds as (
+  select unit, hour, s as t
+  from ears
+  where s % $hour_ms > 0 and not fussy
+  union
+  select unit, hour, e as t
+  from ears
+  where e % $hour_ms > 0 and not fussy
+),
+
+cut_voices as (
+  select unit, t, metered_until, drawn_j
   from voices
   where metered_until > t and (metered_until - 1) // $hour_ms > t // $hour_ms
-  union all
-  select v.unit, v.t, v.metered_until, v.drawn_j, f.hour
+  union
+  select v.unit, v.t, v.metered_until, v.drawn_j
+  from voices as v
+  inner join inner_bounds as b
+    on v.unit = b.unit and (v.t // $hour_ms)::integer = b.hour and v.t < b.t and b.t < v.metered_until
+  union
+  select v.unit, v.t, v.metered_until, v.drawn_j
   from voices as v
   inner join fussy_hours as f on v.unit = f.unit and (v.t // $hour_ms)::integer = f.hour
-  where v.metered_until > v.t and (v.metered_until - 1) // $hour_ms = v.t // $hour_ms
+  where v.metered_until > v.t
+),
+
+spoken as (
+  select *, unnest(range(t // $hour_ms, (metered_until - 1) // $hour_ms + 1))::integer as hour
+  from cut_voices
 ),
 
 met as (

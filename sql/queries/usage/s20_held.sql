@@ -8,6 +8,8 @@ select
   p.s,
   p.e,
   p.parts,
+  p.row_s,
+  p.row_e,
   p.row_s // $hour_ms as hour,
   row_number() over (
     order by a.preemptible, a.s, p.a, p.node, p.device_index, p.device_id, p.named desc

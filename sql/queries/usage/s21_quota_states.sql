@@ -1,4 +1,4 @@
--- quota_states: what each team in each pool holds, is promised and waits for, between any two changes in the pool
+-- quota_states: what each team in each pool with promises holds and is promised, between any two changes in the pool
 create or replace temp table quota_states as
 with
 promised as (
@@ -8,35 +8,22 @@ promised as (
   where q.s < q.e
 ),
 
-waiting as (
-  select d.c, d.pool, t.team, d.parts, greatest(d.s, r.s) as s, least(d.e, r.e) as e
-  from told_demand as d
-  inner join eras as r on d.c = r.c and d.s < r.e and r.s < d.e
-  inner join teams_then as t
-    on
-      d.c = t.c
-      and r.ruled_since = t.ruled_since
-      and d.namespace = t.namespace
-      and d.labels = t.labels
-      and d.user_patterns = t.user_patterns
+promised_pools as (
+  select distinct c, pool
+  from promised
 ),
 
 changes as (
-  select c, pool, team, s as t, parts as held, 0 as promised, 0 as waiting from held_by_team
+  select h.c, h.pool, h.team, unnest([h.s, h.e]) as t, unnest([h.parts, -h.parts]) as held, 0 as promised
+  from held_by_team as h
+  semi join promised_pools as p on h.c = p.c and h.pool = p.pool
   union all
-  select c, pool, team, e as t, -parts as held, 0 as promised, 0 as waiting from held_by_team
-  union all
-  select c, pool, team, s as t, 0 as held, parts as promised, 0 as waiting from promised
-  union all
-  select c, pool, team, e as t, 0 as held, -parts as promised, 0 as waiting from promised
-  union all
-  select c, pool, team, s as t, 0 as held, 0 as promised, parts as waiting from waiting
-  union all
-  select c, pool, team, e as t, 0 as held, 0 as promised, -parts as waiting from waiting
+  select c, pool, team, unnest([s, e]) as t, 0 as held, unnest([parts, -parts]) as promised
+  from promised
 ),
 
 net as (
-  select c, pool, team, t, sum(held)::bigint as held, sum(promised)::bigint as promised, sum(waiting)::bigint as waiting
+  select c, pool, team, t, sum(held)::bigint as held, sum(promised)::bigint as promised
   from changes
   group by all
 ),
@@ -54,30 +41,26 @@ capacity_net as (
 ),
 
 teams as (
-  select distinct c, pool, team
-  from net
-),
-
-pools as (
-  select distinct c, pool
-  from teams
+  select c, pool, team, row_number() over (order by c, pool, team) as k
+  from (select distinct c, pool, team from net)
 ),
 
 instants as (
-  select c, pool, t from net where held <> 0 or promised <> 0 or waiting <> 0
+  select c, pool, t from net where held <> 0 or promised <> 0
   union
   select n.c, n.pool, n.t
   from capacity_net as n
-  semi join pools as p on n.c = p.c and n.pool = p.pool
+  semi join promised_pools as p on n.c = p.c and n.pool = p.pool
   where n.parts <> 0
   union
   select p.c, p.pool, r.row_s as t
-  from pools as p
+  from promised_pools as p
   inner join eras as r on p.c = r.c
 ),
 
 spans as (
   select
+    row_number() over () as i,
     i.c,
     i.pool,
     i.t as s,
@@ -90,36 +73,35 @@ spans as (
 
 grid as (
   select
-    x.c,
-    x.pool,
+    x.i,
+    k.k,
     k.team,
-    x.s,
-    x.e,
-    x.capacity,
     coalesce(sum(n.held) over w, 0)::bigint as held,
-    greatest(0, coalesce(sum(n.promised) over w, 0))::bigint as promised,
-    coalesce(sum(n.waiting) over w, 0)::bigint as waiting
+    greatest(0, coalesce(sum(n.promised) over w, 0))::bigint as promised
   from spans as x
   inner join teams as k on x.c = k.c and x.pool = k.pool
   left join net as n on x.c = n.c and x.pool = n.pool and k.team = n.team and x.s = n.t
-  window w as (partition by x.c, x.pool, k.team order by x.s rows unbounded preceding)
+  window w as (partition by k.k order by x.s rows unbounded preceding)
 )
 
 select
-  g.c,
-  g.pool,
+  g.i,
+  g.k,
+  x.c,
+  x.pool,
   g.team,
-  g.s,
-  coalesce(g.e, a.until_ms) as e,
+  x.s,
+  coalesce(x.e, a.until_ms) as e,
   r.row_s,
   r.row_e,
-  g.capacity,
+  x.capacity,
   g.held,
   g.promised,
-  g.waiting,
   least(g.held, g.promised) as inside,
   greatest(0, g.held - g.promised) as borrowed,
   greatest(0, g.promised - g.held) as unused
 from grid as g
-inner join asked_spans as a on g.c = a.c
-inner join eras as r on g.c = r.c and r.s <= g.s and g.s < r.e
+inner join spans as x on g.i = x.i
+inner join asked_spans as a on x.c = a.c
+inner join eras as r on x.c = r.c and r.s <= x.s and x.s < r.e
+where x.s < coalesce(x.e, a.until_ms)

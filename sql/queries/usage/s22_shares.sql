@@ -3,39 +3,74 @@ create or replace temp table quota_shares as
 with
 totals as (
   select
-    *,
-    sum(borrowed) over (partition by c, pool, s)::bigint as all_borrowed,
-    sum(unused) over (partition by c, pool, s)::bigint as all_unused,
-    greatest(0, capacity - sum(promised) over (partition by c, pool, s))::bigint as spare
+    i,
+    sum(borrowed)::bigint as all_borrowed,
+    sum(unused)::bigint as all_unused,
+    least(greatest(0, any_value(capacity) - sum(promised)), sum(borrowed))::bigint as all_from_spare,
+    (sum(borrowed) - least(greatest(0, any_value(capacity) - sum(promised)), sum(borrowed)))::bigint as all_lent
   from quota_states
+  group by i
 ),
 
-amounts as (
+-- where all or nothing is given there is nothing to share; the rest is little
+spare_shares as (
   select
-    *,
-    least(spare, all_borrowed) as all_from_spare,
-    all_borrowed - least(spare, all_borrowed) as all_lent
-  from totals
+    q.i,
+    q.k,
+    (t.all_from_spare::hugeint * q.borrowed // t.all_borrowed)::bigint as least_parts,
+    (t.all_from_spare::hugeint * q.borrowed % t.all_borrowed)::bigint as rest,
+    t.all_from_spare as total,
+    q.team
+  from quota_states as q
+  inner join totals as t on q.i = t.i
+  where t.all_from_spare > 0 and t.all_from_spare < t.all_borrowed and q.borrowed > 0
 ),
 
-floors as (
+lent_shares as (
   select
-    *,
-    coalesce(all_from_spare::hugeint * borrowed // nullif(all_borrowed, 0), 0)::bigint as from_spare_floor,
-    coalesce(all_from_spare::hugeint * borrowed % nullif(all_borrowed, 0), 0)::bigint as from_spare_rest,
-    coalesce(all_lent::hugeint * unused // nullif(all_unused, 0), 0)::bigint as lent_floor,
-    coalesce(all_lent::hugeint * unused % nullif(all_unused, 0), 0)::bigint as lent_rest
-  from amounts
+    q.i,
+    q.k,
+    (t.all_lent::hugeint * q.unused // t.all_unused)::bigint as least_parts,
+    (t.all_lent::hugeint * q.unused % t.all_unused)::bigint as rest,
+    t.all_lent as total,
+    q.team
+  from quota_states as q
+  inner join totals as t on q.i = t.i
+  where t.all_lent > 0 and t.all_lent < t.all_unused and q.unused > 0
+),
+
+from_spares as (
+  select
+    i,
+    k,
+    least_parts + (
+      row_number() over (partition by i order by rest desc, team) <= total - sum(least_parts) over (partition by i)
+    )::bigint as parts
+  from spare_shares
+),
+
+lents as (
+  select
+    i,
+    k,
+    least_parts + (
+      row_number() over (partition by i order by rest desc, team) <= total - sum(least_parts) over (partition by i)
+    )::bigint as parts
+  from lent_shares
 )
 
 select
-  * exclude (from_spare_floor, from_spare_rest, lent_floor, lent_rest),
-  from_spare_floor + (
-    row_number() over (partition by c, pool, s order by from_spare_rest desc, team)
-    <= all_from_spare - sum(from_spare_floor) over (partition by c, pool, s)
-  )::bigint as from_spare,
-  lent_floor + (
-    row_number() over (partition by c, pool, s order by lent_rest desc, team)
-    <= all_lent - sum(lent_floor) over (partition by c, pool, s)
-  )::bigint as lent
-from floors
+  q.*,
+  t.all_lent,
+  case
+    when t.all_from_spare = t.all_borrowed then q.borrowed
+    else coalesce(f.parts, 0)
+  end as from_spare,
+  case
+    when t.all_lent = t.all_unused then q.unused
+    else coalesce(l.parts, 0)
+  end as lent
+from quota_states as q
+inner join totals as t on q.i = t.i
+left join from_spares as f on q.i = f.i and q.k = f.k
+left join lents as l on q.i = l.i and q.k = l.k

@@ -2,7 +2,7 @@
 create or replace temp table lending_rows as
 with
 moving as (
-  select c, pool, team, s, e, row_s, row_e, lent, borrowed - from_spare as taken
+  select i, c, pool, team, s, e, row_s, row_e, lent, borrowed - from_spare as taken
   from quota_shares
   where all_lent > 0 and (lent > 0 or borrowed > from_spare)
 ),
@@ -13,7 +13,7 @@ laid as (
     sum(lent) over w as lent_top,
     sum(taken) over w as taken_top
   from moving
-  window w as (partition by c, pool, s order by team rows unbounded preceding)
+  window w as (partition by i order by team rows unbounded preceding)
 )
 
 select
@@ -27,7 +27,7 @@ select
 from laid as l
 inner join laid as b
   on
-    l.c = b.c and l.pool = b.pool and l.s = b.s
+    l.i = b.i
     and l.lent_top - l.lent < b.taken_top and b.taken_top - b.taken < l.lent_top
 inner join asked_clusters as k on l.c = k.c
 where l.lent > 0 and b.taken > 0
