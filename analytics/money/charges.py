@@ -73,8 +73,8 @@ def charge(ledger: Ledger, now_ms: int, time_zone: str, days: Sequence[str] | No
         chosen = (
             _all_days(ledger, time_zone) if days is None else [business_day(day, time_zone) for day in days]
         )
-        prices = read_prices(ledger)
         with contextlib.closing(ledger.cursor()) as cursor:
+            prices = read_prices(cursor)
             _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in chosen])
             used = [_Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
             _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in chosen}))

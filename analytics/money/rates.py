@@ -8,7 +8,7 @@ from itertools import pairwise
 from quartermaster.clock import to_iso
 from quartermaster.errors import ConfigurationError
 from quartermaster.team import glob_matches
-from sql.ledger import Ledger
+from sql.ledger import Cursor
 
 FOREVER_MS = 253_402_300_800_000  # the year 10000: later than any effective date
 
@@ -132,11 +132,11 @@ class Prices:
         return spans
 
 
-def read_prices(ledger: Ledger) -> Prices:
-    """Every card and every rate of the ledger."""
+def read_prices(cursor: Cursor) -> Prices:
+    """Every card and every rate of the ledger in which the cursor stands."""
     forever = {"forever_ms": FOREVER_MS}
-    cards = ledger.query(money_sql("cards"), forever)
-    rates = ledger.query(money_sql("rates"), forever)
+    cards = cursor.execute(money_sql("cards"), forever).pl()
+    rates = cursor.execute(money_sql("rates"), forever).pl()
     return Prices(
         cards=tuple(Card(**row) for row in cards.iter_rows(named=True)),
         rates=tuple(Rate(**row) for row in rates.iter_rows(named=True)),

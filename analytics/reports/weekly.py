@@ -28,7 +28,7 @@ from analytics.reports.figures import (
 from analytics.reports.notes import notes
 from quartermaster.clock import to_datetime
 from quartermaster.errors import InputError
-from sql.ledger import Cursor, Ledger
+from sql.ledger import Cursor, Ledger, transaction
 
 MOST = 100  # workloads, by cost
 IDLEST = 10  # workloads, by the cost of their idle time
@@ -54,8 +54,8 @@ def weekly(
     was charged in two currencies.
     """
     span = iso_week(week, time_zone)
-    with contextlib.closing(ledger.cursor()) as cursor:
-        return _report(_Queries(cursor, span, team), read_prices(ledger), time_zone, now_ms)
+    with contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):  # all of one state of the ledger
+        return _report(_Queries(cursor, span, team), read_prices(cursor), time_zone, now_ms)
 
 
 def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:

@@ -1,4 +1,4 @@
--- week_charges: the charges from $before_day to $last_day (of $team; null: of all), in millionths; in_week: not before $first_day
+-- week_charges: the charges from $before_day to $last_day (of $team; null: of all); in_week: not before $first_day
 select
   business_day >= $first_day as in_week,
   business_day,
@@ -9,9 +9,9 @@ select
   workload_id,
   kind,
   account,
-  quantity_pms::hugeint as quantity,
+  quantity_pms,
   unit_price,
-  (amount::decimal(38, 6) * 1000000)::hugeint as micros,
+  amount,
   currency,
   detail
 from charges
