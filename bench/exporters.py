@@ -1,4 +1,4 @@
-"""1,250 exporters in a child process, each on a loopback address of its own; every page is made before it is asked for."""
+"""1,250 exporters in a child process, each on its own loopback address; pages are made beforehand."""
 
 import asyncio
 import multiprocessing
@@ -20,7 +20,8 @@ def address(node: int) -> str:
 
 @contextmanager
 def exporters(count: int) -> Generator[list[str]]:
-    """Serve `count` exporters until the end; gives their pages' addresses. Their values change from page to page."""
+    """Serve `count` exporters until the end; gives their pages' addresses. Their values change from page to
+    page."""
     here, there = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(count, there), daemon=True)
     process.start()

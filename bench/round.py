@@ -1,4 +1,4 @@
-"""A whole round of 1,250 targets over loopback HTTP, committed; then minutes of 1 s rounds by the real command."""
+"""A whole round of 1,250 targets over loopback HTTP, committed; then minutes of 1 s rounds."""
 
 import asyncio
 import gc
@@ -104,7 +104,8 @@ def _minutes(urls: Sequence[str]) -> list[Result]:
             f"≤ {COMMIT_P99_MS} ms",
             f"{p99} ms",
             p99 <= COMMIT_P99_MS,
-            f"p50 {commits[len(commits) // 2]} ms, max {commits[-1]} ms; {ran.cpu_s / SECONDS:.2f} s CPU a second",
+            f"p50 {commits[len(commits) // 2]} ms, max {commits[-1]} ms; "
+            f"{ran.cpu_s / SECONDS:.2f} s CPU a second",
         ),
         Result(f"{what}: batches waiting at the end", "≤ 1", f"{waiting:.0f}", waiting <= 1),
         Result(f"{what}: RSS at its peak", f"≤ {RSS_MB} MB", f"{ran.rss_mb:.0f} MB", ran.rss_mb <= RSS_MB),
@@ -113,7 +114,8 @@ def _minutes(urls: Sequence[str]) -> list[Result]:
 
 @dataclass(frozen=True)
 class _Minutes:
-    """A run's log, its metrics after the warm-up and at the end, its peak RSS, and its CPU seconds in between."""
+    """A run's log, its metrics after the warm-up and at the end, its peak RSS, and its CPU seconds in
+    between."""
 
     log: str
     before: str

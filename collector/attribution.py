@@ -1,8 +1,8 @@
-"""Who held which device, read from pod labels over time; pure. The fallback where there is no other authority.
+"""Who held which device, read from pod labels over time; pure. For where no other authority is.
 
-Labels tell no more than the pages that carry them: an interval begins at the first page that names a pod and ends at the
-first page of the device that does not. A label that comes back within VANISH_MS, nobody else having come in between,
-never went (dcgm-exporter #216, #272, #342, #428). On a device that several pods share, each has an equal part.
+Labels tell no more than the pages that carry them: an interval begins at the first page that names a pod and
+ends at the first page of the device that does not. A label that comes back within VANISH_MS, nobody else
+having come in between, never went (dcgm-exporter #216, #272, #342, #428). Those who share a device have equal parts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +80,8 @@ def attribute(
 ) -> Attributed:
     """What the changes on one node's devices say beyond what is known.
 
-    `parts` are the devices' parts by id; `ended_ms` is when the node ended, if it did. Applying changes in several
+    `parts` are the devices' parts by id; `ended_ms` is when the node ended, if it did. Applying changes in
+    several
     steps, each upon what the step before gave, says the same in the end as applying them at once.
     """
     book = _Book(cluster, node, parts, known)
@@ -189,7 +190,8 @@ class _Book:
         return Attributed(workloads, tuple(allocations), tuple(holdings))
 
     def _rows(self) -> dict[tuple[int, int], Holding]:
-        """The holdings as they should be, by (holding_id, start_at); devices that no change touched keep theirs."""
+        """The holdings as they should be, by (holding_id, start_at); devices that no change touched keep
+        theirs."""
         rows = {(holding.holding_id, holding.start_at): holding for holding in self._known.holdings}
         for device_id, from_ms in self._touched_from.items():
             there = [presence for presence in self._presences if presence.device_id == device_id]
@@ -287,7 +289,8 @@ def _presences(holdings: Iterable[Holding]) -> list[_Presence]:
 def _segments(
     cluster: str, device_id: int, parts: int, there: Sequence[_Presence], from_ms: int
 ) -> list[Holding]:
-    """From `from_ms` on, each holder's spans with equal parts; spans that touch and have the same parts are one."""
+    """From `from_ms` on, each holder's spans with equal parts; spans that touch and have the same parts are
+    one."""
     cuts = {from_ms} | {
         at
         for presence in there
@@ -314,7 +317,8 @@ def _segments(
 
 
 def _goes_on(row: Holding, at_ms: int, there: Sequence[_Presence]) -> bool:
-    """Whether the row's holder is on the device without interruption from the row's start to after the instant."""
+    """Whether the row's holder is on the device without interruption from the row's start to after the
+    instant."""
     return any(
         presence.allocation_id == row.allocation_id
         and presence.start_ms <= row.start_at

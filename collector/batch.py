@@ -16,7 +16,8 @@ from sql.ledger import Cursor, Ledger, frame
 
 SAMPLES = "samples"
 _HEADER = ""
-# Tables whose rows are told once: a collector that was started again tells them anew, and what is there stays as it is.
+# Tables whose rows are told once: a collector that was started again tells them anew, and what is there
+# stays as it is.
 _TOLD_ONCE = {
     "label_refs": ("cluster", "label_ref"),
     "series_versions": ("cluster", "series_id"),
@@ -56,7 +57,8 @@ class Batch:
     openings: tuple[Opening, ...] = ()
 
     def without_samples(self) -> "Batch":
-        """What stays of a batch that is dropped: everything but its samples, and a gap for each span that it was of."""
+        """What stays of a batch that is dropped: everything but its samples, and a gap for each span that
+        it was of."""
         lost = [
             gaps.of_cluster(span.cluster, span.source, span.start_ms, span.end_ms, gaps.DROPPED)
             for span in self.spans
@@ -123,7 +125,8 @@ def _ipc(rows: pl.DataFrame, *, packed: bool = True) -> bytes:
 
 
 def commit(ledger: Ledger, batch: Batch) -> bool:
-    """Commit the batch to the ledger, in one transaction. False when its key is there already. Raises LedgerError."""
+    """Commit the batch to the ledger, in one transaction. False when its key is there already. Raises
+    LedgerError."""
 
     def work(cursor: Cursor) -> None:
         for opening in batch.openings:

@@ -20,7 +20,8 @@ from quartermaster.config.model import ClusterPart
 HandOn = Callable[[Outcome, tuple[Opening, ...]], Awaitable[None]]
 # A batch is handed on at least so often; files and names are looked at so often.
 _HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
-# A first visit makes a connection and reads a page that nothing is known of: some 100 times a later one's work, so
+# A first visit makes a connection and reads a page that nothing is known of: some 100 times a later one's
+# work, so
 # that first visits of many targets are spread over longer than a short interval.
 _FIRST_VISIT_MS = 10
 # Visits that fall due within this time are begun together.
@@ -29,7 +30,8 @@ _GRAIN_S = 0.01
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What every cluster's loop shares: the log, the metrics, the wall clock, and who takes what was gathered."""
+    """What every cluster's loop shares: the log, the metrics, the wall clock, and who takes what was
+    gathered."""
 
     log: Log
     metrics: Metrics

@@ -1,4 +1,4 @@
-"""A collector's life: configuration, lock, ledger, loop and sink put together, from the start to the last batch."""
+"""A collector's life, from the start to the last batch: configuration, lock, ledger, sink, loop."""
 
 import asyncio
 import contextlib
@@ -37,9 +37,11 @@ _UPKEEP_EVERY_S, _UPKEEP_BUDGET_S = 10.0, 0.5
 def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float | None) -> int:
     """Collect by the configuration in a file; the exit code: 1 when, with `once`, a target gave nothing.
 
-    Raises ConfigurationError, InputError (another collector has the spool) or, at the first start, LedgerError.
+    Raises ConfigurationError, InputError (another collector has the spool) or, at the first start,
+    LedgerError.
     """
-    # DuckDB imports pandas, where it can, at its first bound parameter: a second and 50 MB that nothing here needs.
+    # DuckDB imports pandas, where it can, at its first bound parameter: a second and 50 MB that nothing
+    # here needs.
     sys.modules.setdefault("pandas", cast(Any, None))
     keeper = keep(file, environment)
     configuration = keeper.current
@@ -123,7 +125,8 @@ def _look_at_ledger(part: LedgerPart, writer: Writer, log: Log) -> None:
 
 @contextlib.contextmanager
 def _present_ledger(part: LedgerPart) -> Generator[Ledger]:
-    """The ledger, where it is; a new one in an empty place would take what belongs to the one that is away."""
+    """The ledger, where it is; a new one in an empty place would take what belongs to the one that is
+    away."""
     catalog = part.catalog.reveal()
     if catalog == "sqlite" and not (part.path / "catalog.sqlite").exists():
         raise LedgerError(

@@ -1,6 +1,7 @@
 """Gaps: which spans of a target were not observed, and why; pure. A missing page is a gap, never a zero.
 
-A gap begins at the first visit that failed and ends at the next good page. While it lasts its end is open; each further
+A gap begins at the first visit that failed and ends at the next good page. While it lasts its end is open;
+each further
 reason and the end are versions of the same gap, with the same id and a higher revision.
 """
 
@@ -14,7 +15,8 @@ from quartermaster.records import Gap
 TELEMETRY = "telemetry"
 REASONS_KEPT = 4
 
-# What a target's own answer does not tell by itself; the fetch's reasons (timeout, refused, status 500 …) come beside them.
+# What a target's own answer does not tell by itself; the fetch's reasons (timeout, refused, status 500 …)
+# come beside them.
 NOT_AN_EXPORTER = "not an exporter"
 HALF_PAGE = "half page"
 NOT_UNDERSTOOD = "not understood"
@@ -27,7 +29,8 @@ DOWN = "collector down"
 
 @dataclass(frozen=True, slots=True)
 class OpenGap:
-    """A gap that has not ended: of which nodes, since when, why, and how many versions of it were told before."""
+    """A gap that has not ended: of which nodes, since when, why, and how many versions of it were told
+    before."""
 
     start_ms: int
     reasons: tuple[str, ...]
@@ -45,7 +48,8 @@ class Watch:
     gap: OpenGap | None = None
 
     def named_nodes(self) -> tuple[str, ...]:
-        """Whose observation is missing when the page is: the page's nodes, the configured one, else the address's host.
+        """Whose observation is missing when the page is: the page's nodes, the configured one, else the
+        address's host.
 
         Never the empty name, which would silence the whole cluster.
         """
@@ -77,7 +81,8 @@ def missed(watch: Watch, at_ms: int, reason: str, since_ms: int | None = None) -
 
 
 def ended(watch: Watch, at_ms: int) -> tuple[Gap, ...]:
-    """The last version of the open gap, ended now: at a good page, or because nobody watches the target any more."""
+    """The last version of the open gap, ended now: at a good page, or because nobody watches the target any
+    more."""
     if watch.gap is None:
         return ()
     return _versions(
@@ -92,7 +97,8 @@ def of_cluster(cluster: str, source: str, start_ms: int, end_ms: int, reason: st
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Both clocks at one moment, in milliseconds: the wall's (since the epoch) and the one that never jumps."""
+    """Both clocks at one moment, in milliseconds: the wall's (since the epoch) and the one that never
+    jumps."""
 
     wall_ms: int
     monotonic_ms: int
@@ -101,8 +107,8 @@ class Clocks:
 def jumped(before: Clocks, now: Clocks, tolerance_ms: int = 1000) -> tuple[int, int] | None:
     """The span that a jump of the wall clock leaves unknown, None when it did not jump.
 
-    Forward (or after the machine slept): from where the wall would be to where it is. Backward: the hours that it tells
-    twice, from where it is to where it was.
+    Forward, or after the machine slept: from where the wall would be to where it is. Backward: the time that
+    it tells twice, from where it is to where it was.
     """
     expected_ms = before.wall_ms + now.monotonic_ms - before.monotonic_ms
     if abs(now.wall_ms - expected_ms) <= tolerance_ms:

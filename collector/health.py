@@ -96,7 +96,8 @@ class Pulse:
 
 
 async def serve(listen: str, metrics: Metrics, pulse: Pulse, refresh: Callable[[], None]) -> web.AppRunner:
-    """Serve on `host:port` until the runner is cleaned up; `refresh` brings gauges up to date before each answer.
+    """Serve on `host:port` until the runner is cleaned up; `refresh` brings gauges up to date before each
+    answer.
 
     Raises ConfigurationError when the address cannot be had.
     """
@@ -125,7 +126,7 @@ async def serve(listen: str, metrics: Metrics, pulse: Pulse, refresh: Callable[[
     except (OSError, OverflowError) as error:
         await runner.cleanup()
         raise ConfigurationError(
-            f"collector.listen: {listen} cannot be listened on: {error.strerror if isinstance(error, OSError) else error}",
+            f"collector.listen: {listen} cannot be listened on: {error}",
             "another collector may run; stop it, or choose another port",
         ) from error
     return runner

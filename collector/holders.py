@@ -1,4 +1,4 @@
-"""Reading the ledger's new samples for nodes, devices and holders, where pod labels are all that tells of them."""
+"""Reading the ledger's new samples for nodes, devices and holders, where only pod labels tell."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -35,9 +35,11 @@ class ReadLabels:
 
 
 def read_labels(ledger: Ledger, cluster: str, pools: Sequence[PoolRule], now_ms: int) -> ReadLabels | None:
-    """Append what the samples since the last reading say of nodes, devices and holders; None when none are new.
+    """Append what the samples since the last reading say of nodes, devices and holders; None when none are
+    new.
 
-    Reads up to the watermark of telemetry, so that nothing earlier comes any more; a long time in spans of some
+    Reads up to the watermark of telemetry, so that nothing earlier comes any more; a long time in spans of
+    some
     hours, each a commit. One process at a time. Raises LedgerError.
     """
     with ledger.exclusive("labels"):
@@ -84,7 +86,8 @@ class _Reading:
         }
 
     def _fleets(self) -> tuple[dict[str, Fleet], dict[str, dict[int, Device]]]:
-        """The changes of nodes and devices by node, and each node's devices by id: those before and the new ones."""
+        """The changes of nodes and devices by node, and each node's devices by id: those before and the new
+        ones."""
         seen: dict[str, list[Sighting]] = {}
         for row in self._query("sightings", **self._span()):
             seen.setdefault(row.pop("node"), []).append(Sighting(**row))
@@ -250,7 +253,8 @@ def _holding(known: Known) -> dict[int, frozenset[Holder]]:
 
 
 def _with_before(change: Change, last_ms: int | None) -> Change:
-    """A device's first page of the span has its page before in an earlier one; a device without any is new."""
+    """A device's first page of the span has its page before in an earlier one; a device without any is
+    new."""
     if change.before_ms >= 0:
         return change
     return Change(

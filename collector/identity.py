@@ -1,4 +1,4 @@
-"""Who a collector is: one live process a spool, with a name that lasts and an epoch that is new with each start."""
+"""Who a collector is: one live process a spool, a name that lasts, an epoch that is new each start."""
 
 import contextlib
 import fcntl

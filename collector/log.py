@@ -1,4 +1,4 @@
-"""The collector's log: one line an event, for people or as JSON; hostile text is escaped and can forge no second line."""
+"""The collector's log: one line an event, plain or JSON; hostile text is escaped."""
 
 import json
 import re
@@ -16,7 +16,8 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class Log:
-    """Writes events to a stream (stderr), each with its fields. Secrets are never among the fields: callers pass none."""
+    """Writes events to a stream (stderr), each with its fields. Secrets are never among the fields: callers
+    pass none."""
 
     form: Literal["plain", "json"] = "plain"
     stream: TextIO = field(default_factory=lambda: sys.stderr)

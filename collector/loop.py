@@ -1,4 +1,4 @@
-"""The collecting loop on the real clock: visits spread over the interval, batches handed to the sink, reloads, the end."""
+"""The collecting loop on the real clock: clusters begun, changed by a reload, and ended."""
 
 import asyncio
 import contextlib
@@ -66,7 +66,8 @@ class Loop:
             await asyncio.gather(*(cluster.stop() for cluster in self._clusters.values()))
 
     async def once(self) -> int:
-        """One round of every cluster, all targets at once, handed to the sink; how many visits gave nothing."""
+        """One round of every cluster, all targets at once, handed to the sink; how many visits gave
+        nothing."""
         missed = 0
         for part in self.keeper.current.clusters:
             missed += await self._cluster(part).once()

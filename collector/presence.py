@@ -1,6 +1,7 @@
 """Nodes and devices from telemetry alone, where no Kubernetes tells of them; pure.
 
-A node lives from its first page to 24 h after its last. A device lives with its node, or until its GPU is cut otherwise.
+A node lives from its first page to 24 h after its last. A device lives with its node, or until its GPU is
+cut otherwise.
 """
 
 from collections import Counter
@@ -32,7 +33,8 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """A node's records that are open, or new versions of them to append; `ended_ms` is when the node ended, if it did."""
+    """A node's records that are open, or new versions of them to append; `ended_ms` is when the node ended,
+    if it did."""
 
     nodes: tuple[Node, ...] = ()
     devices: tuple[Device, ...] = ()
@@ -42,7 +44,8 @@ class Fleet:
 def presence(
     cluster: str, name: str, sightings: Sequence[Sighting], known: Fleet, pool_of_model: Callable[[str], str]
 ) -> Fleet:
-    """The versions to append, given what was seen of a node since what is known (its open node and open devices)."""
+    """The versions to append, given what was seen of a node since what is known (its open node and open
+    devices)."""
     devices = _Devices(cluster, name, known.devices)
     for uuid in sorted({sighting.gpu_uuid for sighting in sightings}):
         devices.see([sighting for sighting in sightings if sighting.gpu_uuid == uuid])
@@ -107,7 +110,8 @@ class _Devices:
             self._lay_uncarved(sightings)
 
     def _make_room(self, new: Sighting, parts: int, sightings: Sequence[Sighting]) -> None:
-        """End what cannot be there beside the new device: another cut, or what fills the GPU and is seen no more."""
+        """End what cannot be there beside the new device: another cut, or what fills the GPU and is seen no
+        more."""
         last = {device_id(self._cluster, s.gpu_uuid, s.gi_id): s.last_ms for s in sightings}
         siblings = [d for d in self._open.values() if d.gpu_uuid == new.gpu_uuid and d.kind != UNCARVED]
         same = device_id(self._cluster, new.gpu_uuid, new.gi_id)

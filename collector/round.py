@@ -1,7 +1,7 @@
-"""A round over one cluster's exporters: visits, what they gave, and what they did not, as rows for the ledger.
+"""A round over one cluster's exporters: visits, what they gave, and what they did not, as rows.
 
-`collect(targets, now_ms)` is a whole round on a clock of the caller's; a loop on the real clock visits each target when
-its turn comes and takes what was gathered in between.
+`collect(targets, now_ms)` is a whole round on a clock of the caller's; a loop on the real clock visits each
+target when its turn comes, and takes what was gathered in between.
 """
 
 import asyncio
@@ -23,7 +23,8 @@ from quartermaster.records import Gap, LabelRef, Series, Watermark
 from sql.ledger import frame
 
 SOURCE = "dcgm"
-# How many label sets are remembered as told; above it they are told again, and the writer leaves out what is there.
+# How many label sets are remembered as told; above it they are told again, and the writer leaves out what
+# is there.
 _LABELS_REMEMBERED = 200_000
 
 
@@ -141,7 +142,8 @@ class Round:
         )
 
     async def visit(self, target: Target, at_ms: int) -> None:
-        """Fetch and understand one target's page; a failure is a gap. A target that is not there any more is nothing.
+        """Fetch and understand one target's page; a failure is a gap. A target that is not there any more
+        is nothing.
 
         A visit while the last one is still under way is not made: it is missed, as overlapped.
         """
@@ -208,12 +210,14 @@ class Round:
         self._basket.missed[reason] = self._basket.missed.get(reason, 0) + 1
 
     def unseen(self, start_ms: int, end_ms: int, reason: str) -> None:
-        """Record a span in which the collector itself saw nothing that counts, such as a jump of its clock."""
+        """Record a span in which the collector itself saw nothing that counts, such as a jump of its
+        clock."""
         if end_ms > start_ms:
             self._basket.gaps.append(gaps.of_cluster(self.cluster, self.source, start_ms, end_ms, reason))
 
     def take(self, now_ms: int) -> Outcome:
-        """What was gathered since the last take; complete up to now, or to the start of the oldest visit under way."""
+        """What was gathered since the last take; complete up to now, or to the start of the oldest visit
+        under way."""
         basket, self._basket = self._basket, _Basket()
         under_way = [seat.busy_since_ms for seat in self._seats.values() if seat.busy_since_ms is not None]
         until_ms = min([now_ms, *under_way])

@@ -1,4 +1,4 @@
-"""The sink: a thread that commits batches to the ledger in order; while the ledger is away they wait in the spool."""
+"""The sink: a thread that commits batches in order; while the ledger is away they are spooled."""
 
 import contextlib
 import threading
@@ -51,7 +51,8 @@ class Sink:
         tend: Callable[[Ledger], None],
         tend_every_s: float = 30.0,
     ) -> None:
-        """`open_ledger` is called again after each fault; `tend` looks after the ledger when nothing waits."""
+        """`open_ledger` is called again after each fault; `tend` looks after the ledger when nothing
+        waits."""
         self._spool = spool
         self._open_ledger = open_ledger
         self._reports = reports

@@ -29,7 +29,8 @@ class Spool:
     """Batches in the order of their keys. One process has it (collector.identity); its threads take turns."""
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
-        """Take over what an earlier life left in the folder; what it had not finished writing was never acknowledged."""
+        """Take over what an earlier life left in the folder; what it had not finished writing was never
+        acknowledged."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.limit_bytes = limit_bytes
@@ -54,7 +55,8 @@ class Spool:
     def put(self, batch: Batch) -> Stored:
         """Store a batch; when this returns, it outlives a power cut.
 
-        Where the spool is full, the oldest batches lose their samples, and get a gap for them. Raises OSError.
+        Where the spool is full, the oldest batches lose their samples, and get a gap for them. Raises
+        OSError.
         """
         content = to_bytes(batch)
         dropped = 0
@@ -67,7 +69,8 @@ class Spool:
         return Stored(dropped)
 
     def oldest(self) -> Batch | None:
-        """The batch whose turn it is, None when none waits. A damaged file is set aside: InputError names it, once."""
+        """The batch whose turn it is, None when none waits. A damaged file is set aside: InputError names
+        it, once."""
         stem = self.first
         if stem is None:
             return None
@@ -80,7 +83,8 @@ class Spool:
             raise InputError(f"{path.with_suffix(_DAMAGED)}: {error.what}", error.hint) from error
 
     def remove(self, key: str) -> None:
-        """Forget a batch that the ledger has. When the file comes back after a crash, its key makes that harmless."""
+        """Forget a batch that the ledger has. When the file comes back after a crash, its key makes that
+        harmless."""
         self._delete(order(key))
 
     def _shrink(self) -> tuple[bool, int]:

@@ -13,7 +13,8 @@ def untold(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Da
 def untold_versions(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """The versions to append, given those told and the ones that the ledger has open (integer `_at` columns).
 
-    A version that is open in the ledger with the same content is not told again, whenever it started; one with other
+    A version that is open in the ledger with the same content is not told again, whenever it started; one
+    with other
     content ends where the told one starts; a told end ends the one that is open.
     """
     newest = told.sort("revision").unique([*key, "start_at"], keep="last").sort([*key, "start_at"])

@@ -1,4 +1,4 @@
-"""Fetching a page over HTTP: its bytes, or a failure with its reason in words; no exception, no secret in it."""
+"""Fetching a page over HTTP: its bytes, or a failure with its reason; no exception, no secret."""
 
 import asyncio
 import ssl

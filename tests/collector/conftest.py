@@ -36,14 +36,18 @@ def page(
                 if index % 2 == 0 and pod
                 else ""
             )
-            labels = f'gpu="{index}",UUID="GPU-{node}-{index}",device="nvidia{index}",modelName="NVIDIA H100 80GB HBM3",Hostname="{node}"{held}'
+            labels = (
+                f'gpu="{index}",UUID="GPU-{node}-{index}",device="nvidia{index}",'
+                f'modelName="NVIDIA H100 80GB HBM3",Hostname="{node}"{held}'
+            )
             lines.append(f"{name}{{{labels}}} {value}")
     return ("\n".join(lines) + "\n").encode()
 
 
 @dataclass
 class Server:
-    """An HTTP server on loopback whose paths answer as told: `bytes` as a page, or a function that writes what it likes."""
+    """An HTTP server on loopback whose paths answer as told: `bytes` as a page, or a function that writes
+    what it likes."""
 
     port: int = 0
     scheme: str = "http"
@@ -77,7 +81,8 @@ def reply(body: bytes, *, status: str = "200 OK", headers: str = "", length: int
     async def write(writer: asyncio.StreamWriter, _: dict[str, str]) -> None:
         announced = len(body) if length is None else length
         writer.write(
-            f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {announced}\r\n{headers}\r\n".encode()
+            f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n"
+            f"Content-Length: {announced}\r\n{headers}\r\n".encode()
             + body
         )
         if length is not None:

@@ -191,9 +191,7 @@ async def test_killed_again_and_again_nothing_acknowledged_is_lost_or_doubled(
         assert len(keys) == len(set(keys))
         assert set(collector.acknowledged()) <= set(keys), "acknowledged is there"
         assert doubled(ledger) == 0
-        down = ledger.query(
-            "select node, epoch_ms(end_at) > epoch_ms(start_at) as long from gaps where reason = 'collector down'"
-        )
+        down = ledger.query("select node from gaps where reason = 'collector down' and end_at > start_at")
         assert down.height == 2, "the time between two lives is a gap of the whole cluster"
         assert set(down["node"]) == {""}
         series = ledger.query("select count(*) as n, count(distinct series_id) as ids from series")

@@ -111,7 +111,8 @@ async def test_a_pod_from_its_first_page_to_the_first_without_it(ledger: Ledger)
 
 async def test_reading_step_by_step_gives_what_reading_once_gives(ledger: Ledger) -> None:
     story: Mapping[float, str | None] = {
-        0: "", 1: "a-0", 2: "a-0", 3: "", 4: "a-0", 5: None, 6: None, 7: "a-0", 8: "b-0", 9: "", 45: "b-0", 46: "", 90: "b-0", 91: "b-0"
+        0: "", 1: "a-0", 2: "a-0", 3: "", 4: "a-0", 5: None, 6: None, 7: "a-0", 8: "b-0", 9: "",
+        45: "b-0", 46: "", 90: "b-0", 91: "b-0"
     }  # fmt: skip
     sites = [Site(ledger, "steps", read_every=4), Site(ledger, "once")]
     for site in sites:
@@ -167,7 +168,8 @@ def mig(node: str, energy_mj: int, instances: dict[str, tuple[str, str]]) -> byt
         for gi, (profile, pod) in instances.items():
             held = f',container="main",namespace="nlp",pod="{pod}"' if pod else ""
             lines.append(
-                f'{name}{{gpu="0",UUID="GPU-{node}-0",device="nvidia0",modelName="NVIDIA H100 80GB HBM3",Hostname="{node}",'
+                f'{name}{{gpu="0",UUID="GPU-{node}-0",device="nvidia0",Hostname="{node}",'
+                f'modelName="NVIDIA H100 80GB HBM3",'
                 f'GPU_I_PROFILE="{profile}",GPU_I_ID="{gi}"{held}}} {value}'
             )
     return ("\n".join(lines) + "\n").encode()

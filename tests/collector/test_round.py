@@ -1,4 +1,4 @@
-"""A whole round over real HTTP on a stepped clock: samples where pages came, gaps with their reason where none did."""
+"""A whole round over real HTTP on a stepped clock: samples where pages came, else gaps."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from quartermaster.config.model import DcgmPart
 
 from .conftest import Answer, Server, hang, page, reply
 
-NODE_EXPORTER = b'# HELP node_cpu_seconds_total Seconds.\n# TYPE node_cpu_seconds_total counter\nnode_cpu_seconds_total{cpu="0"} 1\n'
+NODE_EXPORTER = b'# TYPE node_cpu_seconds_total counter\nnode_cpu_seconds_total{cpu="0"} 1\n'
 HTML = b"<!doctype html>\n<html><body>Welcome to nginx!</body></html>\n"
 
 

@@ -236,11 +236,13 @@ def test_a_new_life_ends_what_the_last_left_open_and_records_the_time_between(sh
     }
     commit(shared, Batch("o/2/1", 0, again, (), (Opening("o", "dcgm", 90_000, 30_000, [1]),)))
     gaps = shared.query(
-        "select epoch_ms(start_at) as s, epoch_ms(end_at) as e, node, reason from gaps where cluster = 'o' order by s"
+        "select epoch_ms(start_at) as s, epoch_ms(end_at) as e, node, reason from gaps "
+        "where cluster = 'o' order by s"
     )
     assert gaps.rows() == [(5_000, 90_000, "n1", "refused"), (20_000, 90_000, "", "collector down")]
     now = shared.query(
-        "select target_id, epoch_ms(start_at) as s, epoch_ms(end_at) as e from targets where cluster = 'o' order by target_id"
+        "select target_id, epoch_ms(start_at) as s, epoch_ms(end_at) as e from targets "
+        "where cluster = 'o' order by target_id"
     )
     assert now.rows() == [(1, 1_000, None), (2, 1_000, 90_000)]
     assert shared.query("select count(*) n from label_refs where cluster = 'o'")["n"].item() == 1

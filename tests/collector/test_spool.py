@@ -1,4 +1,4 @@
-"""The spool: what is in it outlives the process, in order, once; when it is full, the oldest becomes a gap."""
+"""The spool: what is in it outlives the process, in order, once; when full, the oldest is a gap."""
 
 from pathlib import Path
 from unittest import mock
