@@ -2,7 +2,7 @@
 
 Labels tell no more than the pages that carry them: an interval begins at the first page that names a pod and
 ends at the first page of the device that does not. A label that comes back within VANISH_MS, nobody else
-having come in between, never went (dcgm-exporter #216, #272, #342, #428). Who share a device have equal parts.
+having come in between, never went (dcgm-exporter #216, #272, #342, #428). Who share one have equal parts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
