@@ -9,5 +9,5 @@ from dashboards.pages import overview
 _HERE = Path(__file__).parent
 
 st.set_page_config(page_title="Quartermaster", page_icon=str(_HERE / "static" / "mark.svg"), layout="wide")
-pages = [st.Page(overview.render, title="Overview", url_path="overview", default=True)]
+pages = [st.Page(overview.render, title="Overview", default=True)]
 st.navigation(pages, position="hidden").run()

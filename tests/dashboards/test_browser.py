@@ -147,12 +147,12 @@ def settle(page: Page) -> None:
     page.wait_for_function(READY, timeout=60_000)
     page.wait_for_timeout(300)
     page.wait_for_function(READY, timeout=60_000)
-    assert not page.query_selector("[data-testid=stException]")
+    assert not page.query_selector("[data-testid=stException], [role=dialog]")
 
 
 def test_a_shared_link_opens_as_the_first_thing_that_a_server_does(chromium: Browser, served: str) -> None:
     page, seen = open_page(chromium, 1280, "light")
-    page.goto(f"{served}/overview?team=vision&week=2026-W48")
+    page.goto(f"{served}/?team=vision&week=2026-W48")
     settle(page)
     assert "Team vision cost" in page.inner_text(".qm .told")
     assert "week 48" in page.inner_text("h1")
