@@ -3,16 +3,14 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from datetime import time as clock_time
 from functools import cache
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import duckdb
 import polars as pl
 
 import sql
+from analytics.business import days_between
 from quartermaster.clock import HOUR_MS, to_datetime
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
@@ -130,16 +128,8 @@ class Measure:
 
 def midnights(from_ms: int, until_ms: int, time_zone: str) -> list[int]:
     """The starts of business days in [from, until), in epoch ms."""
-    zone = ZoneInfo(time_zone)
-    day: date = to_datetime(from_ms).astimezone(zone).date()
-    found: list[int] = []
-    while True:
-        at_ms = int(datetime.combine(day, clock_time(), zone).timestamp()) * 1000
-        if at_ms >= until_ms:
-            return found
-        if at_ms >= from_ms:
-            found.append(at_ms)
-        day += timedelta(days=1)
+    days = days_between(from_ms, until_ms, time_zone) if from_ms < until_ms else []
+    return [day.start_ms for day in days if day.start_ms >= from_ms]
 
 
 @cache

@@ -3,17 +3,16 @@
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
 import sql
-from analytics.measure import FOREVER_MS, Cursor, Measure, Measured, midnights
+from analytics.business import Day, days_between
+from analytics.measure import FOREVER_MS, Cursor, Measure, Measured
 from analytics.touched import Touched, longest_new_hold_ms
-from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS, to_datetime
+from quartermaster.clock import HOUR_MS, MINUTE_MS, to_datetime
 from quartermaster.errors import InputError
 from sql.ledger import Ledger, transaction
 
@@ -223,8 +222,8 @@ def _write(
                 )
             if rows is not None and rows.height:
                 ledger.insert(cursor, table, rows, recorded_at=now_ms)
-        for day, day_start_ms, day_end_ms in business_days(*span, plan.time_zone):
-            _sum_day(cursor, plan.cluster, day, day_start_ms, day_end_ms)
+        for day in days_between(*span, plan.time_zone):
+            _sum_day(cursor, plan.cluster, day)
         if mark_ms is not None:
             ledger.insert(cursor, "rollup_marks", pl.DataFrame(mark), recorded_at=now_ms)
 
@@ -233,26 +232,15 @@ def _write(
     )
 
 
-def _sum_day(cursor: Cursor, cluster: str, day: str, start_ms: int, end_ms: int) -> None:
-    cursor.execute("delete from usage_daily where cluster = ? and business_day = ?", [cluster, day])
+def _sum_day(cursor: Cursor, cluster: str, day: Day) -> None:
+    cursor.execute("delete from usage_daily where cluster = ? and business_day = ?", [cluster, day.day])
     given = {
         "cluster": cluster,
-        "business_day": day,
-        "day_start_at": to_datetime(start_ms),
-        "day_end_at": to_datetime(end_ms),
+        "business_day": day.day,
+        "day_start_at": to_datetime(day.start_ms),
+        "day_end_at": to_datetime(day.end_ms),
     }
     cursor.execute((_QUERIES / "daily.sql").read_text(encoding="utf-8"), given)
-
-
-def business_days(from_ms: int, until_ms: int, time_zone: str) -> list[tuple[str, int, int]]:
-    """The business days that [from, until) meets: the day (`2026-11-30`), its start and its end in epoch ms."""
-    starts = midnights(from_ms - 2 * DAY_MS, until_ms + 2 * DAY_MS, time_zone)
-    zone = ZoneInfo(time_zone)
-    return [
-        (to_datetime(start).astimezone(zone).date().isoformat(), start, end)
-        for start, end in pairwise(starts)
-        if start < until_ms and end > from_ms
-    ]
 
 
 def _steps(hours: Iterable[int], most: int) -> tuple[Span, ...]:

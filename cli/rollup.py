@@ -1,0 +1,134 @@
+"""`quartermaster rollup`: turn what was collected into usage and charges."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.session import session
+from quartermaster.clock import now_ms, to_iso
+
+if TYPE_CHECKING:
+    from analytics.money.charges import Charged
+    from analytics.usage import RolledCluster, RollUp
+    from quartermaster.config.model import Configuration
+    from sql.ledger import Ledger
+
+BY_LABELS = "labels"
+
+
+def rollup(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Write every hour anew.")] = False,
+    clusters: Annotated[
+        list[str] | None, typer.Option("--cluster", help="Only this cluster; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Write the usage of the hours that all sources have passed, and what it costs.
+
+    What came late writes its hours anew. Repeated, it changes nothing.
+
+    \b
+    Examples:
+      quartermaster rollup                  what is new, of all clusters
+      quartermaster rollup --cluster demo   of one cluster
+      quartermaster rollup --all            every hour anew, from what is in the ledger
+    """
+    from analytics.money.charges import charge
+    from analytics.usage import roll_up
+    from quartermaster.config.load import load_configuration
+    from sql.declare import declare
+    from sql.ledger import open_ledger
+
+    configuration = load_configuration(session(context).config_path(), os.environ)
+    time_zone, now = configuration.business.time_zone, now_ms()
+    with (
+        open_ledger(configuration.ledger.path, configuration.ledger.catalog.reveal()) as ledger,
+        output.progress() as bar,
+    ):
+        declared = declare(ledger, configuration, now)
+        read = _read_labels(ledger, configuration, clusters, now)
+        task = bar.add_task("rolling up", total=None)
+
+        def tell(cluster: str, done: int, total: int) -> None:
+            bar.update(task, description=f"rolling up {cluster}", completed=done, total=total)
+
+        rolled = roll_up(ledger, now, time_zone, clusters, tell, everything=everything)
+        bar.update(task, description="charging", total=None)
+        charged = charge(ledger, now, time_zone)
+    if as_json:
+        output.emit_json(_as_value(declared, read, rolled, charged))
+        return
+    for sentence in declared:
+        output.say(sentence)
+    for cluster, records in read.items():
+        output.say(f"{cluster}: {records:,} records of nodes, devices and holders read from pod labels")
+    for cluster in rolled.clusters:
+        output.say(_sentence(cluster))
+    if not rolled.clusters:
+        output.say(
+            "there is nothing to roll up: the ledger knows no node yet; quartermaster collect fills it"
+        )
+    output.say(
+        f"charges: {len(charged.changed_days)} of {len(charged.days)} business days written anew, {charged.lines:,} lines in all"
+    )
+
+
+def _read_labels(
+    ledger: "Ledger", configuration: "Configuration", clusters: list[str] | None, now: int
+) -> dict[str, int]:
+    """Where pod labels are all that tells of holders, they are read now; gives how many records came of it."""
+    from collector.holders import read_labels
+    from quartermaster.pool import PoolRule
+
+    pools = [PoolRule(pool.name, tuple(pool.models), dict(pool.node_labels)) for pool in configuration.pools]
+    found: dict[str, int] = {}
+    for cluster in configuration.clusters:
+        if cluster.holders == BY_LABELS and (not clusters or cluster.name in clusters):
+            read = read_labels(ledger, cluster.name, pools, now)
+            if read is not None:
+                found[cluster.name] = sum(read.records.values())
+    return found
+
+
+def _sentence(cluster: "RolledCluster") -> str:
+    if cluster.until_ms is None:
+        waits = f"waits for {cluster.slowest}" if cluster.slowest else "no source has a watermark"
+        return f"{cluster.cluster}: no hour is complete yet ({waits})"
+    hours = f"{cluster.new_hours} new hours" + (
+        f" and {cluster.reopened_hours} anew" if cluster.reopened_hours else ""
+    )
+    written = (
+        f"{hours}, {cluster.rows:,} rows of usage"
+        if cluster.new_hours or cluster.reopened_hours
+        else "nothing new"
+    )
+    waits = f"; the next hour waits for {cluster.slowest}" if cluster.slowest else ""
+    return f"{cluster.cluster}: {written}, complete until {to_iso(cluster.until_ms)}{waits}"
+
+
+def _as_value(
+    declared: list[str], read: dict[str, int], rolled: "RollUp", charged: "Charged"
+) -> dict[str, object]:
+    return {
+        "declared": declared,
+        "records_from_labels": read,
+        "clusters": [
+            {
+                "cluster": cluster.cluster,
+                "new_hours": cluster.new_hours,
+                "reopened_hours": cluster.reopened_hours,
+                "rows": cluster.rows,
+                "until": None if cluster.until_ms is None else to_iso(cluster.until_ms),
+                "waits_for": cluster.slowest,
+            }
+            for cluster in rolled.clusters
+        ],
+        "charges": {
+            "days": list(charged.days),
+            "changed_days": list(charged.changed_days),
+            "lines": charged.lines,
+        },
+    }
