@@ -13,13 +13,15 @@ from quartermaster.errors import ConfigurationError
 
 KEY_FILE = "pseudonym.key"
 _SHORTEST = 16
+_PREFIX = "person-"
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: none looks like another
 
 
 def person_id(key: bytes, name: str) -> int:
     """The pseudonym of a person: a number in [0, 2**63), HMAC-SHA-256 of the name under the key.
 
-    Names are compared as they are written. Without the key nobody can tell which name a number stands for, nor
-    try names out; with another key every person becomes another number.
+    Names are compared as they are written. Without the key nobody can tell which name a number stands for,
+    nor try names out; with another key every person becomes another number.
     """
     digest = hmac.new(key, b"person\x00" + name.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
@@ -27,16 +29,23 @@ def person_id(key: bytes, name: str) -> int:
 
 def pseudonym(person: int) -> str:
     """How a person without a name is called on pages and in reports: `person-` and 13 letters and digits."""
-    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's, without letters that look like digits
-    letters = ""
-    for _ in range(13):
-        person, rest = divmod(person, 32)
-        letters = alphabet[rest] + letters
-    return f"person-{letters}"
+    letters = "".join(_LETTERS[person >> shift & 31] for shift in range(60, -5, -5))
+    return _PREFIX + letters
+
+
+def pseudonym_of(text: str) -> int | None:
+    """The person that `pseudonym` called so, or None for text that is no pseudonym."""
+    letters = text.removeprefix(_PREFIX)
+    if letters == text or len(letters) != 13 or not set(letters) <= set(_LETTERS):
+        return None
+    number = 0
+    for letter in letters:
+        number = number << 5 | _LETTERS.index(letter)
+    return number if number < 2**63 else None
 
 
 def pseudonym_key(configured: Secret | None, folder: Path) -> bytes:
-    """The key of the pseudonyms: the configured secret, else the file in the ledger's folder, made when missing.
+    """The key of the pseudonyms: the configured secret, or a file in the ledger's folder, made if need be.
 
     The file is made whole and readable by its owner alone; two processes at once end up with the same one.
     Raises ConfigurationError for a key that is missing, shorter than 16 bytes, or readable by everybody.

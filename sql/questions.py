@@ -1,4 +1,4 @@
-"""Questions with a name: SELECTs that many ask; the first line of each in queries/ask says what it answers."""
+"""Questions with a name: SELECTs that many ask; the first line of each says what it answers."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -84,6 +84,7 @@ create table thresholds_versions (
   measured_how varchar, revision integer, recorded_at timestamptz
 );
 create table people (person_id bigint, name varchar, contact varchar, recorded_at timestamptz);
+create table people_reads (person_id bigint, reader varchar, what varchar, read_at timestamptz, recorded_at timestamptz);
 
 -- marks --------------------------------------------------------------------------------------------------------------
 create table cuts (cut_at timestamptz, reason varchar, recorded_at timestamptz);
