@@ -50,7 +50,7 @@ def text(report: "WeeklyReport", width: int = 80) -> str:
     page = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
     with page.capture() as captured:
         page.print(*sections(report, width), sep="\n")
-    return captured.get()
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> list[RenderableType]:
@@ -67,7 +67,7 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
         _split_table(report, unicode),
         _section("By team", _team_table(report)),
     ]
-    if report.own_lines:
+    if any(line.amount.pms for line in report.own_lines):
         found.append(_section("What nobody held", _own_table(report)))
     if report.by_workload:
         shown = min(WORKLOADS, len(report.by_workload))
@@ -134,12 +134,13 @@ def _team_table(report: "WeeklyReport") -> Table:
         yield from (_hours(pms) for pms in promised_pms)
 
     columns = ["team", "held", "idle", "known", "guar.", "borr.", "lent"]
-    table = _table([*columns, *_if_priced(report, f"cost {report.currency}", "change")])
+    compared = report.pool_cost_before is not None
+    table = _table([*columns, *_if_priced(report, f"cost {report.currency}", *["change"] * compared)])
     costs = to_cents({row.team: row.cost for row in report.by_team})
     for row in report.by_team:
-        change = "–" if row.change is None else f"{row.change:+,.0f}"
+        change = [] if row.change is None else [f"{row.change:+,.0f}"]
         promised = (row.guaranteed_pms, row.borrowed_pms, row.lent_pms)
-        owed = _if_priced(report, f"{costs[row.team]:,.2f}", change)
+        owed = _if_priced(report, f"{costs[row.team]:,.2f}", *change)
         _add(table, clean(row.team), *figures(row.split, *promised), *owed)
     if len(report.by_team) > 1:
         promised = (
@@ -147,7 +148,7 @@ def _team_table(report: "WeeklyReport") -> Table:
             sum(row.borrowed_pms for row in report.by_team),
             sum(row.lent_pms for row in report.by_team),
         )
-        owed = _if_priced(report, f"{sum(costs.values()):,.2f}", "")
+        owed = _if_priced(report, f"{sum(costs.values()):,.2f}")
         _add(table, "all teams", *figures(report.split, *promised), *owed, style="bold")
     return table
 
@@ -157,7 +158,7 @@ def _own_table(report: "WeeklyReport") -> Table:
 
     table = _table(["", "GPU-hours", *_if_priced(report, f"cost {report.currency}", "who bears it")])
     costs = to_cents({line.kind: line.amount.cost for line in report.own_lines})
-    for line in report.own_lines:
+    for line in (line for line in report.own_lines if line.amount.pms):
         cost = _if_priced(report, f"{costs[line.kind]:,.2f}", line.treatment)
         _add(table, line.kind, _hours(line.amount.pms), *cost)
     return table

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from quartermaster.clock import HOUR_MS
 from quartermaster.parts import GPU_PARTS
 
 _NOTEBOOKS = {"Notebook", "Workspace", "JupyterNotebook"}
@@ -13,6 +14,8 @@ _SERVERS = {
     "Service",
     "StatefulSet",
 }
+
+_SILENT_MS = 3 * HOUR_MS  # a job that has been still for so long does not merely wait for its next batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Evidence:
     not_started_pms: int
     devices: int
     idle_devices: int  # of these, never seen computing
+    silent_ms: int  # from when it last computed until it held its last device; 0 where it never computed
     activity_permille_pms: int  # over the known time
     activity_peak_permille: int | None
     energy_j: int
@@ -64,7 +68,7 @@ def signals(evidence: Evidence) -> str:
         words.append(f"{evidence.activity_permille / 10:.1f} % active on average{_peak(peak, 10, 1, '%')}")
     if evidence.mean_power_w is not None:
         words.append(f"{evidence.mean_power_w} W a GPU on average{_peak(evidence.power_peak_dw, 10, 0, 'W')}")
-    if evidence.devices > 1:
+    if evidence.devices > 1 and evidence.idle_devices:
         words.append(f"{evidence.idle_devices} of {evidence.devices} GPUs never computed")
     return "; ".join(words) or "no signal was seen"
 
@@ -94,6 +98,8 @@ def _idle_advice(evidence: Evidence) -> str:
         return "nobody asks it anything: scale it to zero."
     if evidence.idle_pms >= evidence.held_pms:
         return "it has done nothing all week: ask its owner, and end it."
+    if evidence.silent_ms >= _SILENT_MS:
+        return "it stopped computing and kept its GPUs: read its log, then end it or restart it."
     return "see what it waits for (data, a peer, a lock), and let it end when it is done."
 
 

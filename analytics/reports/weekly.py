@@ -2,36 +2,27 @@
 
 import contextlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
-from importlib.resources import files
-from typing import Any
 
-from analytics.business import Week, business_day, iso_week, week_at
+from analytics.business import business_day, iso_week, week_at
 from analytics.money.rates import Prices, read_prices
-from analytics.reports.advice import Evidence, advice, signals
 from analytics.reports.figures import (
     ZERO,
-    Amount,
     DayCost,
-    IdleRow,
     OwnLine,
     PoolRow,
     Split,
     TeamRow,
     WeeklyReport,
-    WorkloadRow,
     millionths,
 )
 from analytics.reports.notes import notes
-from quartermaster.clock import to_datetime
+from analytics.reports.queries import Queries, Row, amount_of, report_sql, split_of
+from analytics.reports.workloads import MOST, idlest, workloads
 from quartermaster.errors import InputError
-from sql.ledger import Cursor, Ledger, transaction
+from sql.ledger import Ledger, transaction
 
-MOST = 100  # workloads, by cost
-IDLEST = 10  # workloads, by the cost of their idle time
 _TREATMENT = {
     "own": "a line of its own",
     "none": "nobody is asked to pay it",
@@ -41,8 +32,6 @@ _TREATMENT = {
 }
 
 _KINDS = ("unallocated", "unavailable", "unobserved")
-
-Row = dict[str, Any]
 
 
 def weekly(
@@ -55,7 +44,7 @@ def weekly(
     """
     span = iso_week(week, time_zone)
     with contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):  # all of one state of the ledger
-        return _report(_Queries(cursor, span, team), read_prices(cursor), time_zone, now_ms)
+        return _report(Queries(cursor, span, team), read_prices(cursor), time_zone, now_ms)
 
 
 def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
@@ -66,7 +55,7 @@ def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
     last = ledger.query("select max(business_day) as day from usage_daily").item()
     if last is None:
         raise InputError("the ledger has no usage yet", "run quartermaster rollup")
-    known: int | None = ledger.query(_sql("known")).item()
+    known: int | None = ledger.query(report_sql("known")).item()
     newest = week_at(business_day(last, time_zone).start_ms, time_zone)
     if known is not None and known >= newest.end_ms:
         return newest.week
@@ -78,39 +67,7 @@ def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
     return before.week if used.item() else newest.week
 
 
-@dataclass(frozen=True, slots=True)
-class _Queries:
-    """The queries of sql/queries/report, on one cursor, for one week and one team (None: all)."""
-
-    cursor: Cursor
-    week: Week
-    team: str | None
-
-    def rows(self, name: str, **given: object) -> list[Row]:
-        """The rows of a query; whole numbers and decimals stay exact."""
-        found = self.cursor.execute(*self._bound(_sql(name), given))
-        columns = [column[0] for column in found.description]
-        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
-
-    def lay(self, name: str) -> None:
-        """Keep the rows of a query as a temporary table of its name."""
-        text, parameters = self._bound(_sql(name), {})
-        self.cursor.execute(f"create temp table {name} as {text}", parameters)
-
-    def _bound(self, text: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-        known = {
-            "before_day": (date.fromisoformat(self.week.days[0].day) - timedelta(days=7)).isoformat(),
-            "first_day": self.week.days[0].day,
-            "last_day": self.week.days[-1].day,
-            "start_at": to_datetime(self.week.start_ms),
-            "end_at": to_datetime(self.week.end_ms),
-            "team": self.team,
-            **given,
-        }
-        return text, {name: value for name, value in known.items() if f"${name}" in text}
-
-
-def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> WeeklyReport:
+def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> WeeklyReport:
     week, team = queries.week, queries.team
     queries.lay("week_charges")
     queries.lay("week_rows")
@@ -124,8 +81,8 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
     known_until_ms: int | None = queries.rows("known")[0]["known_until_ms"]
     provisional = known_until_ms is None or known_until_ms < week.end_ms
     owed_before = _owed_before(queries)
-    workloads, workload_count = _workloads(queries)
-    split = _split(total)
+    ranked, workload_count = workloads(queries)
+    split = split_of(total)
     gaps = [(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")]
     return WeeklyReport(
         week=week.week,
@@ -148,9 +105,9 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
         by_day=_days(figures),
         by_team=_teams(figures, quota, departments, owed_before),
         by_pool=_pools(figures, unit_prices),
-        by_workload=tuple(row for row, rank, _ in workloads if rank <= MOST),
+        by_workload=tuple(row for row, rank, _ in ranked if rank <= MOST),
         workload_count=workload_count,
-        idlest=_idlest(queries, [(row, figure) for row, _, figure in workloads]),
+        idlest=idlest(queries, [(row, figure) for row, _, figure in ranked]),
         own_lines=() if team else _own_lines(queries, split, prices),
         notes=notes(
             total,
@@ -166,7 +123,7 @@ def _report(queries: _Queries, prices: Prices, time_zone: str, now_ms: int) -> W
     )
 
 
-def _nothing(queries: _Queries, configured: Collection[str]) -> InputError:
+def _nothing(queries: Queries, configured: Collection[str]) -> InputError:
     """The error of a report that would be empty: an unknown team, or a week without usage."""
     team, week = queries.team, queries.week.week
     if team is not None:
@@ -184,7 +141,7 @@ def _nothing(queries: _Queries, configured: Collection[str]) -> InputError:
     )
 
 
-def _prices(queries: _Queries) -> tuple[str, dict[tuple[str, str, str], tuple[Decimal, ...]]]:
+def _prices(queries: Queries) -> tuple[str, dict[tuple[str, str, str], tuple[Decimal, ...]]]:
     rows = queries.rows("prices")
     currencies = sorted({row["currency"] for row in rows})
     if len(currencies) > 1:
@@ -197,26 +154,12 @@ def _prices(queries: _Queries) -> tuple[str, dict[tuple[str, str, str], tuple[De
     }
 
 
-def _owed_before(queries: _Queries) -> dict[str | None, tuple[Decimal, Decimal]] | None:
+def _owed_before(queries: Queries) -> dict[str | None, tuple[Decimal, Decimal]] | None:
     """What each team owed, and what its pools' part cost, the week before; None without any charge then."""
     rows = queries.rows("owed_before")
     return {
         row["team"]: (millionths(row["owed_micros"]), millionths(row["pool_micros"])) for row in rows
     } or None
-
-
-def _amount(row: Row, kind: str) -> Amount:
-    return Amount(row[kind], millionths(row[f"{kind}_micros"]))
-
-
-def _split(row: Row) -> Split:
-    """All six amounts of a row of sums."""
-    return Split(
-        *(
-            _amount(row, kind)
-            for kind in ("computing", "idle", "unknown", "unallocated", "unavailable", "unobserved")
-        )
-    )
 
 
 def _days(figures: list[Row]) -> tuple[DayCost, ...]:
@@ -229,7 +172,7 @@ def _days(figures: list[Row]) -> tuple[DayCost, ...]:
                 DayCost(row["business_day"], row["team"], True, row["held"], millionths(row["owed_micros"]))
             )
             continue
-        amounts = ((kind, _amount(row, kind)) for kind in _KINDS)
+        amounts = ((kind, amount_of(row, kind)) for kind in _KINDS)
         days += [
             DayCost(row["business_day"], kind, False, one.pms, one.cost) for kind, one in amounts if one.pms
         ]
@@ -250,7 +193,7 @@ def _teams(
             TeamRow(
                 team=team,
                 department=departments.get(team, ""),
-                split=_split(row) if row else Split(),
+                split=split_of(row) if row else Split(),
                 guaranteed_pms=promised.get("guaranteed", 0),
                 within_pms=promised.get("within", 0),
                 borrowed_pms=promised.get("borrowed", 0),
@@ -267,94 +210,16 @@ def _teams(
 def _pools(
     figures: list[Row], unit_prices: Mapping[tuple[str, str, str], tuple[Decimal, ...]]
 ) -> tuple[PoolRow, ...]:
-    pools = [
-        PoolRow(*(key := (row["cluster"], row["pool"], row["model"])), _split(row), unit_prices.get(key, ()))
-        for row in figures
-        if row["level"] == "pool"
-    ]
+    pools: list[PoolRow] = []
+    for row in (row for row in figures if row["level"] == "pool"):
+        key = (row["cluster"], row["pool"], row["model"])
+        pools.append(PoolRow(*key, split_of(row), unit_prices.get(key, ())))
     return tuple(
         sorted(pools, key=lambda one: (-one.cost, -one.split.capacity.pms, one.cluster, one.pool, one.model))
     )
 
 
-def _workloads(queries: _Queries) -> tuple[list[tuple[WorkloadRow, int, Row]], int]:
-    """The costliest and the idlest, each with its rank by cost and its sums; and how many held something."""
-    found = queries.rows("workloads", most=MOST, idlest=IDLEST)
-    ids = [row["workload_id"] for row in found]
-    names = (
-        {(row["cluster"], row["workload_id"]): row for row in queries.rows("names", ids=ids)} if ids else {}
-    )
-    workloads: list[tuple[WorkloadRow, int, Row]] = []
-    for row in found:
-        name = names.get((row["cluster"], row["workload_id"]), {})
-        workload = WorkloadRow(
-            cluster=row["cluster"],
-            workload_id=row["workload_id"],
-            team=row["team"] or "",
-            kind=name.get("kind") or "workload",
-            namespace=name.get("namespace") or "",
-            name=name.get("name") or f"{row['workload_id']:x}",
-            split=_split(row),
-            stalled_pms=row["stalled"],
-            faulted_pms=row["faulted"],
-            not_started_pms=row["not_started"],
-            estimated_pms=row["estimated"],
-            adjustments=millionths(row["adjustment_micros"]),
-            cost=millionths(row["owed_micros"]),
-        )
-        workloads.append((workload, row["cost_rank"], row))
-    return workloads, (found[0]["workload_count"] if found else 0)
-
-
-def _idlest(queries: _Queries, workloads: list[tuple[WorkloadRow, Row]]) -> tuple[IdleRow, ...]:
-    chosen = sorted(
-        ((row["idle_rank"], workload, row) for workload, row in workloads if row["mostly_idle"]),
-        key=lambda one: one[0],
-    )[:IDLEST]
-    if not chosen:
-        return ()
-    devices = {
-        (row["cluster"], row["workload_id"]): row
-        for row in queries.rows("devices", ids=[workload.workload_id for _, workload, _ in chosen])
-    }
-    return tuple(
-        _idle_row(workload, row, devices.get((workload.cluster, workload.workload_id), {}))
-        for _, workload, row in chosen
-    )
-
-
-def _idle_row(workload: WorkloadRow, row: Row, seen: Row) -> IdleRow:
-    evidence = Evidence(
-        kind=workload.kind,
-        held_pms=row["held"],
-        idle_pms=row["idle"],
-        unknown_pms=row["unknown"],
-        stalled_pms=row["stalled"],
-        not_started_pms=row["not_started"],
-        devices=seen.get("devices", 0),
-        idle_devices=seen.get("idle_devices", 0),
-        activity_permille_pms=row["activity"],
-        activity_peak_permille=row["activity_peak"],
-        energy_j=row["energy_j"],
-        energy_known_pms=row["energy_known"],
-        power_peak_dw=row["power_peak"],
-    )
-    return IdleRow(
-        workload=workload,
-        why=evidence.why,
-        wasted=Amount(row["wasted"], millionths(row["wasted_micros"])),
-        devices=evidence.devices,
-        idle_devices=evidence.idle_devices,
-        last_computing_ms=seen.get("last_computing_ms"),
-        activity_permille=evidence.activity_permille,
-        activity_peak_permille=evidence.activity_peak_permille,
-        power_peak_dw=evidence.power_peak_dw,
-        signals=signals(evidence),
-        advice=advice(evidence),
-    )
-
-
-def _own_lines(queries: _Queries, split: Split, prices: Prices) -> tuple[OwnLine, ...]:
+def _own_lines(queries: Queries, split: Split, prices: Prices) -> tuple[OwnLine, ...]:
     treated = {row["kind"]: row for row in queries.rows("treatment")}
     cards = prices.cards_between(queries.week.start_ms, queries.week.end_ms)
     amounts = {
@@ -376,7 +241,3 @@ def _own_lines(queries: _Queries, split: Split, prices: Prices) -> tuple[OwnLine
             )
         )
     return tuple(lines)
-
-
-def _sql(name: str) -> str:
-    return (files("sql") / "queries" / "report" / f"{name}.sql").read_text(encoding="utf-8")

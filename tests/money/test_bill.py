@@ -72,6 +72,14 @@ def test_without_a_price_no_cost_is_shown(report: WeeklyReport) -> None:
     assert to_document(unpriced)["pool_cost"] is None
 
 
+def test_a_change_is_shown_where_there_was_a_week_before(report: WeeklyReport) -> None:
+    assert "change" not in text(report)
+    rows_before = tuple(replace(row, cost_before=Decimal(1)) for row in report.by_team)
+    page = text(replace(report, by_team=rows_before, pool_cost_before=Decimal(2)))
+    assert "change" in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
 def test_an_empty_team_and_no_capacity_are_no_trouble(report: WeeklyReport) -> None:
     nothing = replace(
         report,

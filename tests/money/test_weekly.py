@@ -215,6 +215,14 @@ def test_a_hung_job(books: Books) -> None:
     assert "log" in row.advice
 
 
+def test_a_job_that_stopped_computing_and_kept_its_gpus(books: Books) -> None:
+    books.usage(hours=5, team="a", computing=1, workload="job")
+    books.usage("2026-11-23T05:00:00Z", hours=3, team="a", workload="job")
+    books.name("job", "Job", "train")
+    (row,) = idlest(books)
+    assert row.advice.startswith("it stopped computing and kept its GPUs")
+
+
 def test_a_gang_that_asked_for_too_much(books: Books) -> None:
     for device in range(8):
         books.usage(hours=10, team="a", computing=float(device < 5), device_id=device, workload="gang")
