@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 import time
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -63,3 +65,12 @@ async def test_health_is_said_plainly(unused_tcp_port: int) -> None:
             assert refreshed == [1]
     finally:
         await runner.cleanup()
+
+
+def test_every_metric_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "collector.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`([a-z_]+)`", page))
+    names = {metric.name for metric in Metrics().registry.collect()}
+    short = {name.removeprefix("quartermaster_collector_") for name in names}
+    missing = [name for name in short if not {name, f"{name}_total", f"{name}_info"} & documented]
+    assert not missing
