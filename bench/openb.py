@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from analytics.money.charges import charge
@@ -45,9 +46,10 @@ def run() -> list[Result]:
             marks.append(time.perf_counter())
             charged = charge(ledger, replay.end_ms + HOUR_MS, "UTC")
             marks.append(time.perf_counter())
-    landing, usage, bill = (later - earlier for earlier, later in zip(marks, marks[1:], strict=False))
+    landing, usage, bill = (later - earlier for earlier, later in pairwise(marks))
     detail = (
-        f"{len(replay.placed):,} pods on {rows['devices_versions']:,} GPUs, {rows['samples']:,} samples in {landing:.1f} s; "
+        f"{len(replay.placed):,} pods on {rows['devices_versions']:,} GPUs and {rows['samples']:,} samples "
+        f"in {landing:.1f} s; "
         f"{rolled.rows:,} rows of usage in {usage:.1f} s; {charged.lines:,} lines of cost in {bill:.1f} s"
     )
     whole = marks[-1] - marks[0]
