@@ -420,6 +420,12 @@ def test_postgres_that_stays_away_is_told(place_on_own_server: Any, monkeypatch:
         (OSError(30, "Read-only file system"), False, "may not be written"),
         (duckdb.IOException("attempt to write a readonly database"), False, "may not be written"),
         (
+            duckdb.Error("Failed to commit:\n disk I/O error"),
+            False,
+            "fails: Failed to commit: disk I/O error",
+        ),
+        (OSError(5, "Input/output error"), False, "fails"),
+        (
             duckdb.TransactionException("Transaction conflict - attempting to insert into table"),
             True,
             "others write",
