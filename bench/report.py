@@ -16,8 +16,8 @@ from sql.ledger import Cursor, Ledger, open_ledger
 from sql.upgrade import upgrade
 
 GPUS = 10_000
-DAYS = 3
-FIRST = datetime(2026, 11, 23, tzinfo=UTC)
+DAYS = 90
+FIRST = datetime(2026, 9, 1, tzinfo=UTC)
 WEEK = "2026-W48"
 RUNS = 7
 GOAL_S = 0.5
