@@ -121,7 +121,7 @@ def _floors(configuration: Configuration) -> Iterator[Wish[Row]]:
 
 def _cards(configuration: Configuration) -> Iterator[Wish[Row]]:
     cards = sorted(configuration.rate_cards, key=lambda card: -1 if card.start_at is None else card.start_at)
-    nexts = [*(card.start_at for card in cards[1:]), None]
+    nexts = [*(card.start_at for card in cards[1:]), None][: len(cards)]
     for card, next_start in zip(cards, nexts, strict=True):
         end = card.end_at if card.end_at is not None else next_start
         yield Wish(card.start_at, end, _card_row(card, configuration.business.currency))
