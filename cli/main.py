@@ -1,21 +1,31 @@
-"""The command `quartermaster`: its sub-commands, the options before them, and errors as two lines with a next step."""
+"""The command `quartermaster`: its sub-commands, the options before them, errors as two lines."""
 
-import importlib
-import importlib.util
 import signal
 import sys
+from io import TextIOWrapper
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
 import typer.rich_utils
 
+from cli import config as config_group
+from cli import ledger as ledger_group
 from cli import output
+from cli import person as person_group
+from cli.collect import collect
+from cli.dashboard import dashboard
+from cli.demo import demo
+from cli.report import report
+from cli.rollup import rollup
 from cli.session import Session
+from cli.simulate import app as simulate_group
+from cli.sql import sql
+from cli.status import status
+from cli.version import version
+from cli.why import why
 from quartermaster.errors import QuartermasterError
-
-SINGLE = ("demo", "collect", "rollup", "report", "dashboard", "sql", "why", "status", "version")
-GROUPS = ("ledger", "config", "person", "simulate")
 
 app = typer.Typer(
     name="quartermaster",
@@ -29,32 +39,38 @@ app = typer.Typer(
 @app.callback()
 def options(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="The configuration's file.", envvar="QUARTERMASTER_CONFIG")] = None,
+    *,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", help="The configuration's file.", envvar="QUARTERMASTER_CONFIG"),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Who held which GPU, what it did, and what each team owes.
 
     \b
     Start here:
-      quartermaster demo             a simulated cluster's week, from metrics to a bill
-      quartermaster demo --keep      the same, and everything stays to be looked at
+      quartermaster demo          a simulated cluster's week, from metrics to a bill
+      quartermaster demo --keep   the same, and everything stays to be looked at
     """
     context.obj = Session(config=config, debug=debug)
 
 
-for _name in SINGLE:
-    if importlib.util.find_spec(f"cli.{_name}"):
-        app.command(_name)(getattr(importlib.import_module(f"cli.{_name}"), _name))
-for _name in GROUPS:
-    if importlib.util.find_spec(f"cli.{_name}"):
-        app.add_typer(importlib.import_module(f"cli.{_name}").app, name=_name)
+for _command in (demo, collect, rollup, report, dashboard, sql, why, status):
+    app.command()(_command)
+app.add_typer(simulate_group, name="simulate")
+app.add_typer(ledger_group.app, name="ledger")
+app.add_typer(config_group.app, name="config")
+app.add_typer(person_group.app, name="person")
+app.command()(version)
 
 
 def run() -> None:
-    """The entry point: exit code 0, 1 for a failure, 2 for wrong usage, 130 after Ctrl-C, and errors' own codes."""
+    """The entry point. Exit codes: 0, 1 a failure, 2 wrong usage, 130 after Ctrl-C, and errors' own."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _end)
     if output.plain():
         typer.rich_utils.COLOR_SYSTEM = None
         typer.rich_utils.FORCE_TERMINAL = None
@@ -68,3 +84,8 @@ def run() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+
+
+def _end(signal_number: int, frame: FrameType | None) -> None:
+    """Leave as a terminated process does, but through every `finally`."""
+    sys.exit(128 + signal_number)
