@@ -14,13 +14,17 @@ def main(names: list[str]) -> int:
     """Run the named benchmarks (all without a name); exit 1 when a goal is not reached."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
-        sys.stderr.write(f"error: no benchmark is called {', '.join(unknown)}\n  try: one of {', '.join(NAMES)}\n")
+        sys.stderr.write(
+            f"error: no benchmark is called {', '.join(unknown)}\n  try: one of {', '.join(NAMES)}\n"
+        )
         return 2
     print(machine())
     results: list[Result] = []
     for name in names or NAMES:
         for result in importlib.import_module(f"bench.{name}").run():
-            print(f"{'ok   ' if result.reached else 'SHORT'} {result.what}: {result.figure} (goal: {result.goal}) {result.detail}".rstrip())
+            print(
+                f"{'ok   ' if result.reached else 'SHORT'} {result.what}: {result.figure} (goal: {result.goal}) {result.detail}".rstrip()
+            )
             results.append(result)
     if not names:
         PAGE.write_text(_page(results), encoding="utf-8")
@@ -28,8 +32,17 @@ def main(names: list[str]) -> int:
 
 
 def _page(results: list[Result]) -> str:
-    lines = ["# Performance", "", f"Measured by `make bench` on: {machine()}.", "", "| what | goal | measured | reached | detail |", "|---|---|---|---|---|"]
-    lines += [f"| {r.what} | {r.goal} | {r.figure} | {'yes' if r.reached else 'no'} | {r.detail} |" for r in results]
+    lines = [
+        "# Performance",
+        "",
+        f"Measured by `make bench` on: {machine()}.",
+        "",
+        "| what | goal | measured | reached | detail |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.what} | {r.goal} | {r.figure} | {'yes' if r.reached else 'no'} | {r.detail} |" for r in results
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -19,5 +19,7 @@ class Result:
 
 def machine() -> str:
     """The machine and the versions that matter, in one line."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "aiohttp", "prometheus-client"))
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("duckdb", "polars", "aiohttp", "prometheus-client")
+    )
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {packages}"

@@ -32,9 +32,17 @@ def say(text: str, *, style: str = "") -> None:
     console().print(escape(text), style=style or None)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
+) -> None:
     """A table; the columns named in `right` hold figures. Hostile text is shown, never obeyed."""
-    drawn = Table(title=escape(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    drawn = Table(
+        title=escape(title) if title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
     for column in columns:
         drawn.add_column(escape(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:

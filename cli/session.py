@@ -24,7 +24,9 @@ class Session:
         """
         if self.config is not None:
             if not self.config.is_file():
-                raise ConfigurationError(f"{self.config}: there is no such file", "name another with --config")
+                raise ConfigurationError(
+                    f"{self.config}: there is no such file", "name another with --config"
+                )
             return self.config
         looked_in = [Path(), Path(typer.get_app_dir("quartermaster")), Path("/etc/quartermaster")]
         for folder in looked_in:

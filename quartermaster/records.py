@@ -97,7 +97,9 @@ class Allocation:
     cpu_milli: int | None = None
     memory_mib: int | None = None
     labels: str = "{}"  # JSON object of the pod's labels
-    user_patterns: str = "[]"  # JSON list of the ids of the `user` globs of the team rules that matched the pod's user
+    user_patterns: str = (
+        "[]"  # JSON list of the ids of the `user` globs of the team rules that matched the pod's user
+    )
     revision: int = 0
 
 

@@ -42,7 +42,8 @@ class Keeper:
             self.broken = error.what
             self.failures += 1
             return Reload(False, False, f"the old configuration stays in force: {error.what}")
-        changed, self.current, self.broken = new != self.current, new, ""
+        changed, self.broken = new != self.current, ""
+        self.current = new if changed else self.current
         return Reload(
             True,
             changed,
