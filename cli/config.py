@@ -82,7 +82,7 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
 
 @app.command()
 def show(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show every setting, its value, and where it comes from: a line, or the default. Secrets stay references.
+    """Show every setting and where it comes from: a line, or the default. Secrets stay references.
 
     \b
       quartermaster config show

@@ -75,7 +75,7 @@ def export(ledger: Ledger, person: int, reader: str, now_ms: int) -> dict[str, A
 
 
 def erase(ledger: Ledger, person: int, reader: str, now_ms: int) -> Erased:
-    """Take a person's name and contact out of `people`. What was held and what it cost stays, under the pseudonym.
+    """Take a person's name and contact out of `people`; what was held and what it cost stays.
 
     Snapshots from before still have the name until they expire.
     """
