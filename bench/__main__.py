@@ -1,4 +1,4 @@
-"""`python -m bench [name …]`: run the benchmarks, print a line each, and write docs/performance.md when all were run."""
+"""`python -m bench [name …]`: run the benchmarks, a line each; all of them together write docs/performance.md."""
 
 import importlib
 import sys
@@ -22,9 +22,8 @@ def main(names: list[str]) -> int:
     results: list[Result] = []
     for name in names or NAMES:
         for result in importlib.import_module(f"bench.{name}").run():
-            print(
-                f"{'ok   ' if result.reached else 'SHORT'} {result.what}: {result.figure} (goal: {result.goal}) {result.detail}".rstrip()
-            )
+            mark = "ok   " if result.reached else "SHORT"
+            print(f"{mark} {result.what}: {result.figure} (goal: {result.goal}) {result.detail}".rstrip())
             results.append(result)
     if not names:
         PAGE.write_text(_page(results), encoding="utf-8")

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the table: `what` was measured, the `goal` as stated, the `figure` with its unit, and whether it was reached."""
+    """One line of the table: `what` was measured, the stated `goal`, the `figure` with its unit, whether it was reached."""
 
     what: str
     goal: str

@@ -23,7 +23,7 @@ def plain() -> bool:
 
 
 def console(stream: IO[str] | None = None) -> Console:
-    """A console on stdout (or the stream) that writes no escape codes where they are unwanted; 80 columns without a terminal."""
+    """A console on stdout (or the stream): no escape codes where they are unwanted, 80 columns without a terminal."""
     return Console(file=stream, color_system=None if plain() else "auto", highlight=False, soft_wrap=False)
 
 

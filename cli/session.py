@@ -18,7 +18,7 @@ class Session:
     debug: bool = False
 
     def config_path(self) -> Path:
-        """The configuration's file: --config, else ./quartermaster.yaml, else the one in the user's or system's XDG folders.
+        """The configuration's file: --config, else ./quartermaster.yaml, else the user's, else the system's.
 
         Raises ConfigurationError when there is none.
         """

@@ -1,1 +1,1 @@
-"""The hand that acts: off until asked. It will stand here, above what it may know and below what may show it; nothing acts yet."""
+"""The hand that acts: off until asked. Its place in the house; nothing acts yet."""

@@ -10,7 +10,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 def now_ms() -> int:
-    """The wall clock, in milliseconds since the epoch. Only the shell (commands, loops) calls it; the core takes time as an argument."""
+    """The wall clock, in milliseconds since the epoch. Only commands and loops call it; the core is told the time."""
     return time.time_ns() // 1_000_000
 
 

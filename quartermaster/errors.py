@@ -11,7 +11,7 @@ QuartermasterError
 
 
 class QuartermasterError(Exception):
-    """Something a person can mend. `what` went wrong and where; `hint` is the next step; `exit_code` ends the command."""
+    """Something a person can mend: `what` went wrong and where, `hint` the next step, `exit_code` the command's."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""Ids: 63-bit hashes of what a thing is, so that nobody has to hand out numbers and a row sent twice has the same id."""
+"""Ids: 63-bit hashes of what a thing is, so that nobody hands out numbers and a row sent twice has the same id."""
 
 from hashlib import blake2b
 

@@ -71,7 +71,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One pod's claim on GPUs, from its binding to its end. Key: (cluster, allocation_id). Table `allocations_versions`.
+    """One pod's claim on GPUs, from binding to end. Key: (cluster, allocation_id). Table `allocations_versions`.
 
     A version with end_at = start_at withdraws the allocation. `sure_start_at` … `sure_end_at` is the span that evidence
     bounds; time of the allocation outside it is `estimated`. No team: teams are looked up by rule and time.
@@ -192,8 +192,8 @@ class Gap:
 class Series:
     """What an exporter calls a device. Key: (cluster, series_id, start_at). Table `series_versions`.
 
-    The device it speaks of is the one with the same cluster, gpu_uuid and gi_id at the sample's time. A shared GPU has a
-    series a replica (`vgpu`); the series of one device at one millisecond are merged (highest value).
+    The device it speaks of is the one with the same cluster, gpu_uuid and gi_id at the sample's time. A shared GPU has
+    a series a replica (`vgpu`); the series of one device at one millisecond are merged (highest value).
     """
 
     cluster: str
@@ -229,7 +229,7 @@ class LabelRef:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """How far a source is complete: nothing before `complete_until_at` will come any more, save late. Table `watermarks`."""
+    """How far a source is complete: what comes of before `complete_until_at` is late. Table `watermarks`."""
 
     cluster: str
     source: str
