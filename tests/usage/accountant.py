@@ -74,6 +74,7 @@ class Threshold:
     floor: int
     workload_kind: str = "*"
     model: str = "*"
+    measured_how: str = "configuration"
     revision: int = 0
 
 
@@ -347,7 +348,7 @@ class _Walk:
         ]
         special = min(
             fitting,
-            key=lambda x: (x.workload_kind == "*", -len(x.model.replace("*", "")), x.threshold_id),
+            key=lambda x: (x.measured_how == "default", x.workload_kind == "*", -len(x.model.replace("*", "")), x.threshold_id),
             default=None,
         )
         return special.floor if special else FLOORS.get(signal)

@@ -46,6 +46,7 @@ def random_words(rng: Random) -> History:
         threshold = Threshold(
             number, at(start), rng.choice([None, at(start + rng.randint(1, STEPS))]), signal,
             rng.randint(2000, 9000) if signal == "power" else rng.randint(1, 60), rng.choice(["*", "*", "Notebook", "N*"]), rng.choice(["*", "*H1*", "A30"]),
+            measured_how=rng.choice(["configuration", "default"]),
         )  # fmt: skip
         words.thresholds += revised(rng, threshold, floor=rng.randint(1, 100))
     words.cuts = [at(rng.randint(-3, STEPS + 3)) for _ in range(rng.choice([0, 0, 1, 2]))]

@@ -1,4 +1,5 @@
--- floors: for each workload kind and model in each era the floor of each signal: that of the most special threshold in force
+-- floors: for each workload kind and model in each era the floor of each signal: that of the most special threshold in force;
+-- a floor that nobody told (a default) gives way to any that was told
 create or replace temp table floors as
 with
 told as (
@@ -16,7 +17,7 @@ chosen as (
     t.model,
     t.kind,
     f.signal,
-    arg_min(f.floor, (f.workload_kind = '*', -length(replace(f.model, '*', '')), f.threshold_id)) as floor
+    arg_min(f.floor, (f.is_default, f.workload_kind = '*', -length(replace(f.model, '*', '')), f.threshold_id)) as floor
   from told as t
   inner join told_thresholds as f
     on f.s <= t.era_s and t.era_s < f.e and t.kind glob f.workload_kind and t.model glob f.model

@@ -8,6 +8,7 @@ select
     lead(epoch_ms(start_at), 1, $forever) over (partition by threshold_id order by start_at)
   ) as e,
   signal,
+  coalesce(measured_how, '') = 'default' as is_default,
   coalesce(nullif(workload_kind, ''), '*') as workload_kind,
   coalesce(nullif(model, ''), '*') as model,
   floor
