@@ -66,10 +66,10 @@ def of_cluster(script: Script, base_url: str, end_ms: int, holders: str) -> str:
         "  - {signal: gr_engine, floor: 0.02}",
         "  - {signal: gpu_util, floor: 0.02}",
         "  - {signal: sm, floor: 0.02}",
-        '  - {signal: power, floor: 130, model: "*H100*"}',
-        '  - {signal: power, floor: 98, model: "*A100*"}',
-        '  - {signal: power, floor: 112, model: "*L40S*"}',
-        '  - {signal: power, floor: 42, model: "*T4*"}',
+        '  - {signal: power, floor: 140, model: "*H100*"}',
+        '  - {signal: power, floor: 105, model: "*A100*"}',
+        '  - {signal: power, floor: 120, model: "*L40S*"}',
+        '  - {signal: power, floor: 45, model: "*T4*"}',
     ]
     return "\n".join(lines) + "\n"
 

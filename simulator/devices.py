@@ -17,7 +17,7 @@ _FOREVER = 1 << 62
 _VALUES = 9
 _NOISES = 3  # kinds of noise a tick: activity, power, utilization
 _WARMS = 0.28  # of the way to its final temperature that a GPU goes in one tick
-_HUNG_HEAT = 0.03
+_HUNG_HEAT = 0.015  # a spinning kernel warms a GPU little
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
