@@ -1,4 +1,4 @@
-"""Measuring usage: the SQL steps of sql/queries/usage over one span of some clusters, into temporary tables."""
+"""Measuring usage: the SQL steps of sql/queries/usage over a span of some clusters, into temporary tables."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ _SCHEMAS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """The rows of one span, with the columns of usage_hourly, quota_hourly and lending_hourly; times are epoch ms."""
+    """The rows of a span: the columns of usage_hourly, quota_hourly, lending_hourly, times as epoch ms."""
 
     usage: pl.DataFrame
     quota: pl.DataFrame
@@ -46,7 +46,7 @@ class Measured:
 class Measure:
     """What is told about some clusters, read once; then any spans of them can be measured.
 
-    The cursor must stand where the ledger's tables and views are found by their names; all it makes is temporary.
+    The cursor stands where the ledger's tables are found by their names; all it makes is temporary.
     """
 
     def __init__(self, cursor: Cursor, clusters: Sequence[str], from_ms: int, until_ms: int) -> None:
@@ -78,7 +78,7 @@ class Measure:
         longest_hold_ms: int,
         watch: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """Run the steps: the temporary tables usage_rows, quota_rows and lending_rows then hold the span's rows."""
+        """Run the steps: usage_rows, quota_rows and lending_rows then hold the span's rows."""
         first, last = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
         self._give("asked_spans", [(self._clusters[cluster], *span) for cluster, span in spans.items()])
         self._give("midnights", [(at,) for at in midnights(first, last, time_zone)])

@@ -8,7 +8,7 @@ from analytics.measure import FOREVER_MS, Cursor
 from quartermaster.clock import HOUR_MS, to_datetime
 
 _ROOM = Path(sql.__file__).parent
-# Each table of versions that usage is made of: its view, what names a thing in it, the query of what it touches.
+# The tables of versions that usage is made of: view, what names a thing in it, the query of what it touches.
 _OF_CLUSTERS = (
     ("nodes", "node", "here"),
     ("devices", "device_id", "here"),
@@ -25,7 +25,10 @@ _NOT_TOLD = {"cluster", "start_at", "end_at", "revision", "recorded_at"}
 
 def longest_new_hold_ms(cursor: Cursor, cluster: str, after: int, now: int) -> int:
     """The longest that a sample speaks which came in the snapshots after … now; 0 without one."""
-    query = "select max(hold_ms) from ducklake_table_insertions('lake', 'main', 'samples', ?::bigint, ?::bigint) where cluster = ?"
+    query = (
+        "select max(hold_ms) from "
+        "ducklake_table_insertions('lake', 'main', 'samples', ?::bigint, ?::bigint) where cluster = ?"
+    )
     row = cursor.execute(query, [after, now, cluster]).fetchone()
     return int(row[0] or 0) if row else 0
 
@@ -49,7 +52,7 @@ class Touched:
         }
 
     def hours(self, from_ms: int, until_ms: int) -> list[int]:
-        """The hours of [from, until), as their starts in epoch ms, that must be written anew: never one too few."""
+        """The starts, in epoch ms, of the hours of [from, until) to be written anew: never one too few."""
         self._cursor.execute("create or replace temp table touched (from_ms bigint, until_ms bigint)")
         for view, entity, query in _OF_CLUSTERS:
             self._compare(view, entity, query, "cluster = $cluster")
@@ -71,7 +74,10 @@ class Touched:
         payload = ", ".join(name for name in columns if name not in _NOT_TOLD | {entity})
         end = "coalesce(epoch_ms(end_at), $forever)"
         if view != "gaps":
-            end = f"least({end}, lead(epoch_ms(start_at), 1, $forever) over (partition by {entity} order by start_at))"
+            next_start = (
+                f"lead(epoch_ms(start_at), 1, $forever) over (partition by {entity} order by start_at)"
+            )
+            end = f"least({end}, {next_start})"
         for age in ("old", "new"):
             self._execute(
                 f"create or replace temp table {age}_told as select {entity} as entity, "  # noqa: S608
@@ -89,13 +95,15 @@ class Touched:
         """
         table = f"{view}_versions"
         self._execute(
-            f"create or replace temp table fresh_rows as select rowid as fresh_id, {entity} as fresh_entity "  # noqa: S608
-            f"from ducklake_table_insertions('lake', 'main', '{table}', $after::bigint, $now::bigint) where {here}"
+            "create or replace temp table fresh_rows as "  # noqa: S608
+            f"select rowid as fresh_id, {entity} as fresh_entity from "
+            f"ducklake_table_insertions('lake', 'main', '{table}', $after::bigint, $now::bigint) where {here}"
         )
         if not self._cursor.sql("select 1 from fresh_rows limit 1").fetchone():
             return False
         self._execute(
-            f"create or replace temp table new_versions as select *, rowid as version_id from {table} "  # noqa: S608
+            "create or replace temp table new_versions as "  # noqa: S608
+            f"select *, rowid as version_id from {table} "
             f"where {here} and {entity} in (select fresh_entity from fresh_rows)"
         )
         self._execute(

@@ -28,7 +28,7 @@ _QUERIES = Path(sql.__file__).parent / "queries" / "usage"
 
 @dataclass(frozen=True)
 class RolledCluster:
-    """What the roll-up did for one cluster: hours written first and anew, rows of usage, and how far it is now.
+    """What the roll-up did for one cluster: hours written new and anew, rows of usage, how far it is now.
 
     `slowest` is the source that the next hour waits for, empty when no source has a watermark.
     """
@@ -60,7 +60,7 @@ class RollUp:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be written of a cluster: hours that are there no more, hours again, hours ahead; in this order."""
+    """What is to be written of a cluster: hours that are gone, hours again, hours ahead; in this order."""
 
     cluster: str
     snapshot: int
@@ -84,10 +84,11 @@ def roll_up(
     *,
     everything: bool = False,
 ) -> RollUp:
-    """Write the hours that every watermark (and five minutes) has passed, and anew those that late data touches.
+    """Write the hours that every watermark has passed by five minutes, and anew those that late data touches.
 
-    One worker at a time, under the ledger's lock `rollup`. `everything` writes every hour anew; so does another
-    `time_zone` (the business's: its midnights end rows and days). Raises InputError for a cluster that is not known.
+    One worker at a time, under the ledger's lock `rollup`. `everything` writes every hour anew; so does
+    another `time_zone` (the business's: its midnights end rows and days). `progress` hears the cluster, and
+    hours done and in all. Raises InputError for a cluster that is not known.
     """
     done: list[RolledCluster] = []
     with ledger.exclusive("rollup"), contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):
@@ -108,9 +109,9 @@ def roll_up(
 def provisional(
     ledger: Ledger, cluster: str, from_ms: int, until_ms: int, time_zone: str = "UTC"
 ) -> Measured:
-    """The rows of a span that is not written yet, as far as is known now: [from, until), `from` at a full hour.
+    """The rows of [from, until), not written yet, as far as is known now; `from` is a full hour.
 
-    The columns are those of usage_hourly, quota_hourly and lending_hourly, times as epoch ms. Nothing is written.
+    The columns are those of usage_hourly, quota_hourly and lending_hourly, times as epoch ms.
     Raises InputError when the span is empty, or does not begin at a full hour.
     """
     if from_ms % HOUR_MS or until_ms <= from_ms:
@@ -217,7 +218,8 @@ def _write(
         for table, rows in tables.items():
             if replace:
                 cursor.execute(
-                    f"delete from {table} where cluster = ? and row_start_at >= ? and row_start_at < ?",  # noqa: S608
+                    f"delete from {table} "  # noqa: S608
+                    "where cluster = ? and row_start_at >= ? and row_start_at < ?",
                     [plan.cluster, from_at, until_at],
                 )
             if rows is not None and rows.height:

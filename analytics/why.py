@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
+from typing_extensions import override
 
 import sql
 from analytics.business import business_day, days_between
@@ -16,6 +17,12 @@ from sql.ledger import Ledger
 GPU_HOUR_PMS = GPU_PARTS * 3_600_000
 _QUERIES = Path(sql.__file__).parent / "queries" / "usage"
 _MOST_CANDIDATES = 8
+_ASIDES = (
+    ("borrowed", "borrowed"),
+    ("faulted", "while the GPU was faulty"),
+    ("not_started", "before the pod started"),
+    ("overbooked", "found no room"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Subject:
     cluster: str
     id: str
 
+    @override
     def __str__(self) -> str:
         """As people say it: `pod vision/train-0 of demo`."""
         return f"{self.kind} {self.id}" + (f" of {self.cluster}" if self.cluster else "")
@@ -50,10 +58,10 @@ def why(
     kind: str | None = None,
     cluster: str | None = None,
 ) -> Why:
-    """Explain what the named team, pod (`pod` or `namespace/pod`) or GPU (uuid or `node/index`) was told for a day.
+    """Explain what a team, a pod (`pod`, `namespace/pod`) or a GPU (uuid, `node/index`) was told for a day.
 
-    Without a day it is the last one on which there is usage. Raises InputError for a name that nothing has (it tells the
-    nearest), one that several have (it lists them), or a day without usage.
+    Without a day it is the last one on which there is usage. Raises InputError for a name that nothing has
+    (it tells the nearest), one that several have (it lists them), or a day without usage.
     """
     subject = _subject(ledger, name, kind, cluster)
     given = {"kind": subject.kind, "cluster": subject.cluster, "id": subject.id}
@@ -111,11 +119,7 @@ def _sentence(subject: Subject, day: str, rows: pl.DataFrame) -> str:
             else f" (team {first['team']})"
         )
     told = f"{who} held {gpu_hours(total['held_pms'])} GPU-h on {day}{_did(total)}"
-    asides = [
-        f"{gpu_hours(total[f'{name}_pms'])} {word}"
-        for name, word in (("borrowed", "borrowed"), ("faulted", "while the GPU was faulty"), ("not_started", "before the pod started"), ("overbooked", "found no room"))
-        if total[f"{name}_pms"]
-    ]  # fmt: skip
+    asides = [f"{gpu_hours(total[f'{name}_pms'])} {word}" for name, word in _ASIDES if total[f"{name}_pms"]]
     if asides:
         told += f"; {', '.join(asides)}"
     return f"{told}: {_most(rows, subject.kind)}."
@@ -123,8 +127,9 @@ def _sentence(subject: Subject, day: str, rows: pl.DataFrame) -> str:
 
 def _gpu_sentence(subject: Subject, day: str, rows: pl.DataFrame, total: dict[str, int]) -> str:
     place = rows.row(0, named=True)
-    told = f"GPU {subject.id} ({place['node']}/{place['device_index']}, pool {place['pool']}) was held for {gpu_hours(total['held_pms'])} of its "
-    told += f"{gpu_hours(total['capacity_pms'])} GPU-h on {day}{_did(total)}"
+    told = f"GPU {subject.id} ({place['node']}/{place['device_index']}, pool {place['pool']}) was held for "
+    held_h, capacity_h = gpu_hours(total["held_pms"]), gpu_hours(total["capacity_pms"])
+    told += f"{held_h} of its {capacity_h} GPU-h on {day}{_did(total)}"
     rest = [
         f"{gpu_hours(total[f'{name}_pms'])} {name}"
         for name in ("unallocated", "unavailable", "unobserved")

@@ -24,28 +24,32 @@ END = START + HOURS * HOUR_MS
 TEAMS = 20
 RUNS = 3
 
-# Each series at an offset of its own, 100 samples before and a few after the day; a fifth of the GPUs idle at any time.
+# Each series at an offset of its own, from before the day until after it; a fifth of the GPUs idle at any time.
 SAMPLES = f"""
 insert into samples by name
 select
-  '{CLUSTER}' as cluster, s.series_id, make_timestamptz(({START} + s.i * {EVERY_MS} + hash(s.series_id) % {EVERY_MS})::bigint * 1000) as sampled_at,
+  '{CLUSTER}' as cluster, s.series_id,
+  make_timestamptz(({START} + s.i * {EVERY_MS} + hash(s.series_id) % {EVERY_MS})::bigint * 1000) as sampled_at,
   'dcgm' as source, {EVERY_MS * 5 // 2}::integer as hold_ms,
   case when idle then 0 else 300 + hash(s.series_id, s.i) % 700 end::integer as gr_engine_permille,
   case when idle then 0 else 500 + hash(s.series_id, s.i, 1) % 50 * 10 end::integer as gpu_util_permille,
-  case when idle then 0 else hash(s.series_id, s.i, 2) % 600 end::integer as tensor_permille, case when idle then 0 else hash(s.series_id, s.i, 3) % 500 end::integer as dram_permille,
-  case when idle then 0 else hash(s.series_id, s.i, 4) % 100 end::integer as mem_copy_permille, (1000 + hash(s.series_id, s.i, 5) % 6000)::integer as power_dw,
+  case when idle then 0 else hash(s.series_id, s.i, 2) % 600 end::integer as tensor_permille,
+  case when idle then 0 else hash(s.series_id, s.i, 3) % 500 end::integer as dram_permille,
+  case when idle then 0 else hash(s.series_id, s.i, 4) % 100 end::integer as mem_copy_permille,
+  (1000 + hash(s.series_id, s.i, 5) % 6000)::integer as power_dw,
   (s.i * 9000 + hash(s.series_id, s.i, 6) % 3000)::bigint as energy_j, 60 as gpu_temp_c, 70 as memory_temp_c,
-  1500 as sm_clock_mhz, 2000 as memory_clock_mhz, (hash(s.series_id, s.i // 20) % 80000)::integer as fb_used_mib
+  1500 as sm_clock_mhz, 2000 as memory_clock_mhz,
+  (hash(s.series_id, s.i // 20) % 80000)::integer as fb_used_mib
 from (
   select series_id, i, (i // 120 + hash(series_id)) % 5 = 0 as idle
   from series, range(-100, {HOURS * HOUR_MS // EVERY_MS + 10}) as t(i)
   where cluster = '{CLUSTER}'
 ) as s
-"""  # noqa: S608
+"""
 
 
 def fleet(lending: bool) -> dict[str, list[object]]:
-    """1,000 GPUs that 12,000 pods hold over the day, each one to eight GPUs for some hours; half of the teams have promises."""
+    """1,000 GPUs that 11,000 pods hold one after another, for 20 to 240 minutes each; teams with promises or without."""
     found: dict[str, list[object]] = {
         name: []
         for name in (
@@ -96,7 +100,8 @@ def fleet(lending: bool) -> dict[str, list[object]]:
                 team = content_id("team", uuid, turn) % TEAMS
                 found["allocations_versions"].append(
                     records.Allocation(
-                        CLUSTER, name, at_ms, at_ms + 20_000, min(at_ms + busy, END + HOUR_MS), "kubernetes", team, node, f"team-{team}", f"pod-{turn}",
+                        CLUSTER, name, at_ms, at_ms + 20_000, min(at_ms + busy, END + HOUR_MS), "kubernetes", team,
+                        node, f"team-{team}", f"pod-{turn}",
                         gpu_parts=GPU_PARTS, labels=f'{{"team": "t{team}"}}', preemptible=turn % 3 > 0,
                     )
                 )  # fmt: skip
@@ -161,7 +166,9 @@ def measure(*, lending: bool, runs: int = RUNS) -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory() as folder, open_ledger(Path(folder)) as ledger:
         upgrade(ledger)
         fill(ledger, lending=lending)
-        walls, cpus, rows = [], [], 0
+        walls: list[float] = []
+        cpus: list[float] = []
+        rows = 0
         for _ in range(runs):
             ledger.write(f"bench/again/{len(walls)}", forget)
             wall, cpu = time.perf_counter(), time.process_time()

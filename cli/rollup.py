@@ -72,14 +72,15 @@ def rollup(
             "there is nothing to roll up: the ledger knows no node yet; quartermaster collect fills it"
         )
     output.say(
-        f"charges: {len(charged.changed_days)} of {len(charged.days)} business days written anew, {charged.lines:,} lines in all"
+        f"charges: {len(charged.changed_days)} of {len(charged.days)} business days written anew, "
+        f"{charged.lines:,} lines in all"
     )
 
 
 def _read_labels(
     ledger: "Ledger", configuration: "Configuration", clusters: list[str] | None, now: int
 ) -> dict[str, int]:
-    """Where pod labels are all that tells of holders, they are read now; gives how many records came of it."""
+    """Where pod labels are all that tells of holders, read them now; gives how many records came of it."""
     from collector.holders import read_labels
     from quartermaster.pool import PoolRule
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, PLR0917, C901
 """The brute-force accountant: walks every instant and states decisions 1–9 as directly as they can be read. The specification.
 
 Time is coarse: every instant of a history is a multiple of `step` milliseconds, so that nothing changes within a step.
@@ -5,7 +6,7 @@ Time is coarse: every instant of a history is a multiple of `step` milliseconds,
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from json import loads
@@ -348,7 +349,12 @@ class _Walk:
         ]
         special = min(
             fitting,
-            key=lambda x: (x.measured_how == "default", x.workload_kind == "*", -len(x.model.replace("*", "")), x.threshold_id),
+            key=lambda x: (
+                x.measured_how == "default",
+                x.workload_kind == "*",
+                -len(x.model.replace("*", "")),
+                x.threshold_id,
+            ),
             default=None,
         )
         return special.floor if special else FLOORS.get(signal)
@@ -595,9 +601,7 @@ class _Walk:
                     and gap.source == quota.source
                     and gap.start_at <= quota.end_at < end
                 ):
-                    quota = records.Quota(
-                        **{name: getattr(quota, name) for name in quota.__slots__} | {"end_at": end}
-                    )
+                    quota = replace(quota, end_at=end)
                     changed = True
         return quota
 

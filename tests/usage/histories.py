@@ -1,3 +1,4 @@
+# ruff: noqa: E501, PLR0917
 """Random histories of a small cluster, by seed: everything that decisions 1–9 speak of, in three coarse hours."""
 
 from dataclasses import replace

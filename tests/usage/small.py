@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A small cluster to state a decision with: one hour in minutes, one node, GPUs, pods, what they held and what was heard."""
 
 from dataclasses import replace
@@ -30,28 +31,86 @@ class Small:
         self.gpus = gpus
         self.h.nodes = [replace(records.Node(CLUSTER, "n", m(-600), None, "p", "H100", gpus), **node)]
         for index in range(gpus):
-            self.h.devices.append(records.Device(CLUSTER, gpu(index), m(-600), None, "n", index, f"G{index}", "gpu", G))
+            self.h.devices.append(
+                records.Device(CLUSTER, gpu(index), m(-600), None, "n", index, f"G{index}", "gpu", G)
+            )
             self.series(index)
         self.h.authority = [records.Authority(CLUSTER, 1, m(-600), None, told, 0)]
 
     def series(self, index: int, source: str = "dcgm", gi_id: str = "", vgpu: str = "") -> int:
         name = content_id("series", source, index, gi_id, vgpu)
-        self.h.series.append(records.Series(CLUSTER, name, m(-600), None, source, "n", f"G{index}", gi_id, vgpu, "", "", index, "gpu", "5", "t"))
+        self.h.series.append(
+            records.Series(
+                CLUSTER,
+                name,
+                m(-600),
+                None,
+                source,
+                "n",
+                f"G{index}",
+                gi_id,
+                vgpu,
+                "",
+                "",
+                index,
+                "gpu",
+                "5",
+                "t",
+            )
+        )
         return name
 
-    def pod(self, name: str, start: int, end: int | None, *devices: int, parts: int = G, evidence: str = "kubelet", **more: Any) -> int:
+    def pod(
+        self,
+        name: str,
+        start: int,
+        end: int | None,
+        *devices: int,
+        parts: int = G,
+        evidence: str = "kubelet",
+        **more: Any,
+    ) -> int:
         """A pod bound at a minute (and started then) until another; on the devices that the evidence names, or on one that nobody names."""
         number = pod(name)
         base = records.Allocation(
-            CLUSTER, number, m(start), m(start), None if end is None else m(end), "kubernetes", 1, "n", name, name, gpu_parts=G
+            CLUSTER,
+            number,
+            m(start),
+            m(start),
+            None if end is None else m(end),
+            "kubernetes",
+            1,
+            "n",
+            name,
+            name,
+            gpu_parts=G,
         )
         self.h.allocations.append(replace(base, **more))
         for device in devices:
             holding = content_id("holding", number, device)
-            self.h.holdings.append(records.Holding(CLUSTER, holding, m(start), None if end is None else m(end), number, device, parts, evidence))
+            self.h.holdings.append(
+                records.Holding(
+                    CLUSTER,
+                    holding,
+                    m(start),
+                    None if end is None else m(end),
+                    number,
+                    device,
+                    parts,
+                    evidence,
+                )
+            )
         return number
 
-    def heard(self, index: int, *at: tuple[int, Any], hold: int = 10, source: str = "dcgm", vgpu: str = "", gi_id: str = "") -> None:
+    def heard(
+        self,
+        index: int,
+        *at: tuple[int, Any],
+        hold: int = 10,
+        source: str = "dcgm",
+        vgpu: str = "",
+        gi_id: str = "",
+    ) -> None:
         """Samples: (minute, activity in permille) or (minute, {column: value}); each speaks for `hold` minutes at most."""
         name = content_id("series", source, index, gi_id, vgpu)
         for minute, said in at:
@@ -60,7 +119,9 @@ class Small:
 
     def promise(self, team: str, gpus: float, start: int = -600, end: int | None = None, **more: Any) -> None:
         name = content_id("quota", team, more.get("kind", ""), start)
-        quota = records.Quota(CLUSTER, name, m(start), None if end is None else m(end), team, "p", int(gpus * G))
+        quota = records.Quota(
+            CLUSTER, name, m(start), None if end is None else m(end), team, "p", int(gpus * G)
+        )
         self.h.quotas.append(replace(quota, **more))
 
     def gap(self, covers: str, source: str, start: int, end: int, node: str = "n") -> None:
@@ -68,7 +129,9 @@ class Small:
         self.h.gaps.append(records.Gap(CLUSTER, name, m(start), m(end), covers, source, "", node, "x"))
 
     def namespaces_are_teams(self, *teams: str) -> None:
-        self.h.team_rules = [Rule(n, m(-600), None, n, team, namespace_glob=team) for n, team in enumerate(teams)]
+        self.h.team_rules = [
+            Rule(n, m(-600), None, n, team, namespace_glob=team) for n, team in enumerate(teams)
+        ]
 
     def floor(self, signal: str, floor: int, kind: str = "*") -> None:
         self.h.thresholds.append(Threshold(len(self.h.thresholds), m(-600), None, signal, floor, kind))

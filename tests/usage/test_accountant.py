@@ -1,6 +1,7 @@
 """The roll-up's SQL and the brute-force accountant agree on random histories, in every column of every row."""
 
 from random import Random
+from typing import Any
 
 import duckdb
 import pytest
@@ -36,6 +37,7 @@ def compare(connection: duckdb.DuckDBPyConnection, seed: int, count: int) -> Non
 
 
 def same(where: str, found: Account, expected: Account) -> None:
+    """Every row of both is in both, and the same in every column; quota rows without any figure are not written."""
     quota = {
         key: {k: v for k, v in row.items() if k not in KEYS}
         for key, row in expected.quota.items()
@@ -55,7 +57,8 @@ def same(where: str, found: Account, expected: Account) -> None:
             assert key in have, f"{where}: {what} lacks {key}: {want[key]}"
             assert key in want, f"{where}: {what} has {key}: {have[key]}"
             if have[key] != want[key]:
-                row, other = have[key], want[key]
+                row: Any = have[key]
+                other: Any = want[key]
                 differs = (
                     {name: (row[name], other[name]) for name in row if row[name] != other[name]}
                     if isinstance(row, dict)

@@ -59,7 +59,9 @@ class TestDecision1Telemetry:
         assert c.rows("energy_j", "energy_known")[0, "a"] == (901 - 450, 5)
 
     @pytest.mark.parametrize(
-        ("after", "minute"), [(999, 5), (1000 + 3001 * 300, 5), (2000, 11)], ids=["negative", "impossible", "too long"]
+        ("after", "minute"),
+        [(999, 5), (1000 + 3001 * 300, 5), (2000, 11)],
+        ids=["negative", "impossible", "too long"],
     )
     def test_energy_that_cannot_be_is_unknown(self, after: int, minute: int) -> None:
         c = Small()
@@ -84,7 +86,13 @@ class TestDecision2States:
         c = Small()
         c.floor("gr_engine", 30)
         c.pod("a", 0, 60, gpu(0))
-        c.heard(0, (0, 30), (10, 29), (20, {"gr_engine_permille": 0, "gpu_util_permille": 1000}), (30, {"power_dw": 7000}))
+        c.heard(
+            0,
+            (0, 30),
+            (10, 29),
+            (20, {"gr_engine_permille": 0, "gpu_util_permille": 1000}),
+            (30, {"power_dw": 7000}),
+        )
         assert c.rows(*STATES)[0, "a"] == (20, 10, 30)
 
     def test_floors_are_those_of_the_workloads_kind(self) -> None:
@@ -101,7 +109,13 @@ class TestDecision2States:
         c.floor("power", 1000)
         c.pod("a", 0, 60, gpu(0))
         # 60 W for ten minutes, then 300 W
-        c.heard(0, *[(t, {"gr_engine_permille": 0, "energy_j": e}) for t, e in ((0, 0), (10, 36_000), (20, 216_000))])
+        c.heard(
+            0,
+            *[
+                (t, {"gr_engine_permille": 0, "energy_j": e})
+                for t, e in ((0, 0), (10, 36_000), (20, 216_000))
+            ],
+        )
         assert c.rows("idle", "idle_confirmed")[0, "a"] == (30, 10)
 
     def test_labels_alone_confirm_no_idleness_on_a_shared_device(self) -> None:
@@ -117,8 +131,18 @@ class TestDecision2States:
         c = Small()
         c.floor("power", 2000)
         c.pod("a", 0, 60, gpu(0))
-        hung = {"gpu_util_permille": 1000, "gr_engine_permille": 1000, "tensor_permille": 0, "dram_permille": 0}
-        c.heard(0, (0, hung | {"energy_j": 0}), (10, hung | {"energy_j": 60_000, "tensor_permille": 400}), (20, {"energy_j": 120_000}))
+        hung = {
+            "gpu_util_permille": 1000,
+            "gr_engine_permille": 1000,
+            "tensor_permille": 0,
+            "dram_permille": 0,
+        }
+        c.heard(
+            0,
+            (0, hung | {"energy_j": 0}),
+            (10, hung | {"energy_j": 60_000, "tensor_permille": 400}),
+            (20, {"energy_j": 120_000}),
+        )
         assert c.rows("computing", "stalled")[0, "a"] == (20, 10)
 
     def test_activity_is_the_first_known_of_gr_engine_sm_gpu_util(self) -> None:
@@ -129,7 +153,10 @@ class TestDecision2States:
 
     def test_faulted_not_started_and_confirmed_exclude_each_other(self) -> None:
         c = Small()
-        c.h.nodes += [replace(c.h.nodes[0], start_at=m(10), ready=False), replace(c.h.nodes[0], start_at=m(20))]
+        c.h.nodes += [
+            replace(c.h.nodes[0], start_at=m(10), ready=False),
+            replace(c.h.nodes[0], start_at=m(20)),
+        ]
         c.floor("power", 1000)
         c.pod("a", 0, 60, gpu(0), started_at=m(30))
         c.heard(0, *[(t, {"gr_engine_permille": 0, "energy_j": 0}) for t in range(0, 61, 10)])
@@ -210,10 +237,14 @@ class TestDecision6Mig:
     def test_instances_are_devices_and_energy_goes_by_parts(self) -> None:
         c = Small()
         whole = c.h.devices.pop()
-        for index, (gi, kind, sevenths) in enumerate((("1", "mig", 3), ("2", "mig", 2), ("uncarved", "uncarved", 2))):
+        for index, (gi, kind, sevenths) in enumerate(
+            (("1", "mig", 3), ("2", "mig", 2), ("uncarved", "uncarved", 2))
+        ):
             name = device_id(CLUSTER, "G0", gi)
             c.h.devices.append(
-                replace(whole, device_id=name, device_index=index, gi_id=gi, kind=kind, parts=G // 7 * sevenths)
+                replace(
+                    whole, device_id=name, device_index=index, gi_id=gi, kind=kind, parts=G // 7 * sevenths
+                )
             )
             c.series(0, gi_id=gi)
         c.h.nodes[0] = replace(c.h.nodes[0], gpu_count=0)
@@ -257,7 +288,10 @@ class TestDecision8Capacity:
 
     def test_each_part_is_the_first_that_is_true(self) -> None:
         c = Small()
-        c.h.nodes += [replace(c.h.nodes[0], start_at=m(20), schedulable=False), replace(c.h.nodes[0], start_at=m(40))]
+        c.h.nodes += [
+            replace(c.h.nodes[0], start_at=m(20), schedulable=False),
+            replace(c.h.nodes[0], start_at=m(40)),
+        ]
         c.pod("a", 0, 10, gpu(0))
         c.gap("holders", "kubernetes", 5, 30)
         c.gap("holders", "labels", 0, 60)
@@ -294,7 +328,9 @@ class TestDecision8Capacity:
         c.pod("a", 0, 60, gpu(1))
         ghost = device_id(CLUSTER, "n/1")
         found = c.account().usage
-        by_device = {(key[4], row["team"] is not None): row["held_pms"] // G // MINUTE for key, row in found.items()}
+        by_device = {
+            (key[4], row["team"] is not None): row["held_pms"] // G // MINUTE for key, row in found.items()
+        }
         assert by_device == {(gpu(0), True): 45, (gpu(0), False): 0, (ghost, False): 0, (gpu(1), True): 15}
 
     def test_where_the_node_has_ended_nothing_is_held(self) -> None:
@@ -319,7 +355,10 @@ class TestDecision9Lending:
                 c.pod(f"{team}{index}", 0, 60, gpu(index), namespace=team)
                 index += 1
         found = c.account()
-        quota = {key[2]: {k.removesuffix("_pms"): v / G / MINUTE / 60 for k, v in row.items()} for key, row in found.quota.items()}
+        quota = {
+            key[2]: {k.removesuffix("_pms"): v / G / MINUTE / 60 for k, v in row.items()}
+            for key, row in found.quota.items()
+        }
         return quota, {key[2:]: lent / G / MINUTE / 60 for key, lent in found.lending.items()}
 
     def test_borrowed_comes_first_from_spare_then_from_unused_guarantees(self) -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The roll-up's worker: incremental is recomputed from scratch, bit for bit, in any order and any number of times (decision 10)."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Why: the sentence behind a number, names that are ambiguous or unknown; and the commands `rollup` and `why` themselves."""
 
 import json

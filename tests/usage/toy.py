@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A ledger's tables and views in a plain DuckDB, without a lake: for thousands of histories in seconds."""
 
 import re
