@@ -26,7 +26,7 @@ def devices() -> Devices:
 
 def busy() -> Devices:
     found = devices()
-    random = Random(1)  # noqa: S311
+    random = Random(1)
     found.occupy(0, behaviour.training(random), START_MS)
     found.occupy(1, behaviour.notebook(random, HOUR_MS), START_MS)
     found.occupy(2, behaviour.hung(random, HOUR_MS), START_MS)
@@ -94,7 +94,7 @@ def test_a_server_follows_the_time_of_day():
 def test_activity_on_an_instance_warms_its_gpu_by_its_part():
     found = devices()
     idle = found.reading().power_w[8]
-    found.occupy(8, behaviour.batch(Random(2)), START_MS)  # noqa: S311
+    found.occupy(8, behaviour.batch(Random(2)), START_MS)
     found.advance(START_MS + 620 * TICK_MS)
     reading = found.reading()
     assert reading.gr_engine[8] > 0.3
