@@ -74,7 +74,9 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
             typer.echo(str(problem))
         errors = sum(problem.severity == "error" for problem in loaded.problems)
         warnings = len(loaded.problems) - errors
-        outcome = f"{errors} errors, {warnings} warnings" if loaded.problems else "in order"
+        outcome = (
+            f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}" if loaded.problems else "in order"
+        )
         typer.echo(f"{loaded.source.file}: {outcome}")
     if loaded.configuration is None:
         raise typer.Exit(3)
@@ -124,6 +126,10 @@ def init(path: Annotated[Path, typer.Argument(help="The file to write.")] = Path
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}", "name another path") from error
     output.say(f"{path} is written; edit it, then: quartermaster config check")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _load(context: typer.Context, *, secrets: bool = True) -> "Loaded":

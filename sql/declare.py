@@ -14,7 +14,7 @@ import polars as pl
 from quartermaster.clock import to_iso
 from quartermaster.config.model import Configuration
 from quartermaster.timeline import BEGINNING_MS, Span, Wish, order, settle
-from sql.declared import CARDS, Kind, Row, wishes
+from sql.declared import CARDS, RULES, Kind, Row, wishes
 from sql.ledger import Ledger
 from sql.pricelists import PriceList, in_force, new_versions, price_lists, rate_rows
 
@@ -140,9 +140,8 @@ def _sentence(kind: Kind, was: Span[Row] | None, now: Span[Row] | None) -> str:
 
 
 def _put_positions(kind: Kind, wished: Sequence[Wish[Row]], held: _Held, now_ms: int) -> list[Wish[Row]]:
-    """The wishes with their positions, for kinds whose order counts: what is there keeps its own where it
-    can."""
-    if kind.view not in {"team_rules", "thresholds"}:
+    """Rules with their positions, for their order counts: what is there keeps its own where it can."""
+    if kind is not RULES:
         return list(wished)
     last = {found: spans[-1] for found, spans in held.spans.items()}
     now = [last.get(_id(kind, wish.content)) for wish in wished]

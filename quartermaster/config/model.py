@@ -417,7 +417,8 @@ class Configuration(Part):
     rate_cards: tuple[RateCardPart, ...] = ()
     """What GPUs cost."""
     thresholds: tuple[ThresholdPart, ...] = ()
-    """Floors of the signals, in order, before the house's own."""
+    """Floors of the signals, before the house's own. Of those that match, one for some kinds comes before one
+    for all, and then a longer model pattern before a shorter."""
     privacy: PrivacyPart = _as_written({})
     """How people are kept out of it."""
     collector: CollectorPart = _as_written({})

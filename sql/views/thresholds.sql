@@ -6,6 +6,6 @@ qualify
     partition by threshold_id, start_at
     order by
       revision desc, recorded_at desc,
-      end_at desc, position desc, signal desc, workload_kind desc, model desc, floor desc, measured_how desc
+      end_at desc, signal desc, workload_kind desc, model desc, floor desc, measured_how desc
   ) = 1
   and (end_at is null or end_at > start_at)

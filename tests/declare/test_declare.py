@@ -193,7 +193,7 @@ def test_a_department_changes_from_now_and_cuts_nothing(ledger: Ledger):
     assert counts(ledger)["cuts"] == 0
 
 
-def test_own_floors_come_before_the_houses(ledger: Ledger):
+def test_own_floors_take_the_place_of_the_houses(ledger: Ledger):
     declare(
         ledger,
         configured(
@@ -204,7 +204,7 @@ def test_own_floors_come_before_the_houses(ledger: Ledger):
     found = rows(
         ledger,
         "select signal, workload_kind, floor, measured_how from thresholds "
-        "where signal in ('gr_engine', 'sm') order by position",
+        "where signal in ('gr_engine', 'sm') order by measured_how, signal",
     )
     assert found == [
         ("gr_engine", "Notebook", 50, "configuration"),

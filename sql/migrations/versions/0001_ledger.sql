@@ -78,9 +78,9 @@ create table team_rules_versions (
   rule_id bigint, start_at timestamptz, end_at timestamptz, position integer, team varchar, cluster_glob varchar, namespace_glob varchar,
   label_key varchar, label_glob varchar, user_pattern_id bigint, unix_user_pattern_id bigint, revision integer, recorded_at timestamptz
 );
--- workload_kind and model are patterns; of the rows of a signal that match, the lowest position counts; floor is permille, of power deciwatts
+-- workload_kind and model are patterns; of the rows of a signal that match the most special counts; floor is permille, of power deciwatts
 create table thresholds_versions (
-  threshold_id bigint, start_at timestamptz, end_at timestamptz, position integer, signal varchar, workload_kind varchar, model varchar, floor integer,
+  threshold_id bigint, start_at timestamptz, end_at timestamptz, signal varchar, workload_kind varchar, model varchar, floor integer,
   measured_how varchar, revision integer, recorded_at timestamptz
 );
 create table people (person_id bigint, name varchar, contact varchar, recorded_at timestamptz);
