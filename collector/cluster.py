@@ -24,8 +24,9 @@ _HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
 # work, so
 # that first visits of many targets are spread over longer than a short interval.
 _FIRST_VISIT_MS = 10
-# Visits that fall due within this time are begun together.
-_GRAIN_S = 0.01
+# Visits that fall due within a twentieth of the interval, at most this long, are begun together: pages that come
+# side by side cost a third less than one by one.
+_GRAIN_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class ClusterLoop:
                     self._metrics.late.labels(self.part.name).inc(later)
                 heapq.heappush(self._due, (due + (later + 1) * self._interval_s, target))
             wait_s = self._due[0][0] - time.monotonic() if self._due else self._interval_s
-            await asyncio.sleep(max(_GRAIN_S, min(wait_s, 1.0)))
+            await asyncio.sleep(max(min(_GRAIN_S, self._interval_s / 20), min(wait_s, 1.0)))
 
     def _visit(self, target: Target) -> None:
         task = asyncio.create_task(self.round.visit(target, self._wall()))
