@@ -2,7 +2,7 @@
 insert into usage_daily by name
 select
   cluster,
-  $business_day as business_day,
+  $business_day::varchar as business_day,
   pool,
   model,
   team,

@@ -46,4 +46,4 @@ select
 from began as b
 full outer join rolled as r on b.cluster = r.cluster
 left join complete as c on coalesce(b.cluster, r.cluster) = c.cluster
-order by 1
+order by cluster

@@ -2,9 +2,11 @@
 create or replace temp table layout as
 with
 holders as (
-  select g, device_id, a, parts, rank, true as named from named where parts > 0
+  select g, device_id, a, parts, rank, true as named from named
+  where parts > 0
   union all by name
-  select g, device_id, a, parts, 9 as rank, false as named from laid where parts > 0
+  select g, device_id, a, parts, 9 as rank, false as named from laid
+  where parts > 0
 ),
 
 rest as (

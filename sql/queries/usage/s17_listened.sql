@@ -10,7 +10,7 @@ spoken as (
     select *, ((greatest(quiet_at, metered_until) - 1) // $hour_ms)::integer as last_hour
     from voices
     where (greatest(quiet_at, metered_until) - 1) // $hour_ms > t // $hour_ms
-  )
+  ) as x
 ),
 
 met as (

@@ -42,11 +42,13 @@ capacity_net as (
 
 teams as (
   select c, pool, team, row_number() over (order by c, pool, team) as k
-  from (select distinct c, pool, team from net)
+  from (select distinct c, pool, team from net) as x
 ),
 
 instants as (
-  select c, pool, t from net where held <> 0 or promised <> 0
+  select c, pool, t
+  from net
+  where held <> 0 or promised <> 0
   union
   select n.c, n.pool, n.t
   from capacity_net as n

@@ -16,7 +16,7 @@ label_claims as (
 changes as (
   select
     *,
-    a is distinct from lag(a) over (partition by c, device_id order by s, a) as changes
+    coalesce(a <> lag(a) over (partition by c, device_id order by s, a), true) as changes
   from label_claims
 ),
 

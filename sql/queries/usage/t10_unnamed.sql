@@ -44,11 +44,17 @@ unevident as (
     least(a.e, b.e) as e
   from told_allocations as a
   inner join believed as b on a.c = b.c and a.source = b.source and a.s < b.e and b.s < a.e
-  where not exists (select 1 from evidence as x where x.c = a.c and x.a = a.a)
+  where not exists (
+    select 1
+    from evidence as x
+    where x.c = a.c and x.a = a.a
+  )
 ),
 
 wanted as (
-  select c, a, parts, bound, s, e from holes where s < e
+  select c, a, parts, bound, s, e
+  from holes
+  where s < e
   union all by name
   select c, a, parts, bound, s, e from unevident
 )

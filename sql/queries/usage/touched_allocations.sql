@@ -33,7 +33,7 @@ new_told as (
 pairs as (
   select
     coalesce(n.cluster, o.cluster) as cluster,
-    n.payload is not distinct from o.payload and n.s is not distinct from o.s as same,
+    coalesce(n.payload = o.payload and n.s = o.s, false) as same,
     coalesce(n.by_label, false) or coalesce(o.by_label, false) as by_label,
     o.s as old_s,
     n.s as new_s,

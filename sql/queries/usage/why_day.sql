@@ -7,5 +7,9 @@ where
   or ($kind = 'pod' and u.cluster = $cluster and coalesce(a.namespace, '') || '/' || a.pod = $id)
   or (
     $kind = 'gpu' and u.cluster = $cluster
-    and u.device_id in (select device_id from devices where cluster = $cluster and gpu_uuid = $id)
+    and u.device_id in (
+      select device_id
+      from devices
+      where cluster = $cluster and gpu_uuid = $id
+    )
   )

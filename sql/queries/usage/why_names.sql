@@ -12,7 +12,9 @@ gpus as (
 )
 
 select 'team' as kind, '' as cluster, team as name, team as short, team as id
-from (select distinct team from usage_daily where team is not null)
+from usage_daily
+where team is not null
+group by team
 union all
 select 'pod' as kind, cluster, namespace || '/' || pod as name, pod as short, namespace || '/' || pod as id
 from pods
