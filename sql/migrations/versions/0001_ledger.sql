@@ -1,6 +1,8 @@
 -- The first revision: every table, its codec, partitions and sort order (files written before a change are never rewritten).
 call lake.set_option('parquet_compression', 'zstd');
 call lake.set_option('parquet_compression_level', '3');
+call lake.set_option('parquet_version', '2');
+call lake.set_option('parquet_row_group_size', '245760');
 
 -- telemetry ----------------------------------------------------------------------------------------------------------
 create table samples (
