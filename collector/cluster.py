@@ -20,9 +20,8 @@ from quartermaster.config.model import ClusterPart
 HandOn = Callable[[Outcome, tuple[Opening, ...]], Awaitable[None]]
 # A batch is handed on at least so often; files and names are looked at so often.
 _HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
-# A first visit makes a connection and reads a page that nothing is known of: some 100 times a later one's
-# work, so
-# that first visits of many targets are spread over longer than a short interval.
+# A first visit makes a connection and reads a page that nothing is known of, much more work than a later one: first
+# visits of many targets are spread over longer than a short interval.
 _FIRST_VISIT_MS = 10
 # Visits that fall due within a twentieth of the interval, at most this long, are begun together: pages that come
 # side by side cost a third less than one by one.

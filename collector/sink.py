@@ -18,6 +18,8 @@ from sql.ledger import Ledger
 # Batches that wait in memory while one is committed; more go to the spool at once.
 WAITING_AT_MOST = 8
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+# At the end, what waits is committed for at most so long; the rest stays in the spool for the next life.
+_FINISH_S = 15.0
 
 
 class Reports(Protocol):
@@ -81,7 +83,7 @@ class Sink:
             self._changed.notify()
 
     def stop(self, timeout_s: float | None = None) -> bool:
-        """Finish: commit what waits in memory, or put it into the spool. False when that took too long."""
+        """Finish: commit what waits, as far as there is time; the rest is in the spool. False when it took too long."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -130,8 +132,9 @@ class Sink:
             self._tend(self._opened())
 
     def _finish(self) -> None:
-        while self._waiting and not len(self._spool):
-            self._commit(self._waiting[0])
+        give_up_at = time.monotonic() + _FINISH_S
+        while time.monotonic() < give_up_at and (batch := self._next()) is not None:
+            self._commit(batch)
 
     def _next(self) -> Batch | None:
         with self._changed:
