@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -23,10 +24,10 @@ class Queries:
     team: str | None
 
     def rows(self, name: str, **given: object) -> list[Row]:
-        """The rows of a query; whole numbers and decimals stay exact."""
+        """The rows of a query. Whole numbers, DECIMAL(38, 0) too, are ints: a money column is in millionths."""
         found = self.cursor.execute(*self._bound(report_sql(name), given))
         columns = [column[0] for column in found.description]
-        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+        return [dict(zip(columns, map(_whole, row), strict=True)) for row in found.fetchall()]
 
     def lay(self, name: str) -> None:
         """Keep the rows of a query as a temporary table of its name."""
@@ -44,6 +45,10 @@ class Queries:
             **given,
         }
         return text, {name: value for name, value in known.items() if f"${name}" in text}
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, Decimal) else value
 
 
 def amount_of(row: Row, kind: str) -> Amount:

@@ -10,21 +10,21 @@ used as (
     model,
     nullif(team, '') as team,
     workload_id,
-    held_pms::bigint as held,
-    computing_pms::bigint as computing,
-    idle_pms::bigint as idle,
-    unknown_pms::bigint as unknown,
-    unallocated_pms::bigint as unallocated,
-    unavailable_pms::bigint as unavailable,
-    unobserved_pms::bigint as unobserved,
-    stalled_pms::bigint as stalled,
-    faulted_pms::bigint as faulted,
-    not_started_pms::bigint as not_started,
-    estimated_pms::bigint as estimated,
-    overbooked_pms::bigint as overbooked,
-    energy_j::bigint as energy_j,
-    energy_known_pms::bigint as energy_known,
-    activity_permille_pms::hugeint as activity,
+    held_pms as held,
+    computing_pms as computing,
+    idle_pms as idle,
+    unknown_pms as unknown,
+    unallocated_pms as unallocated,
+    unavailable_pms as unavailable,
+    unobserved_pms as unobserved,
+    stalled_pms as stalled,
+    faulted_pms as faulted,
+    not_started_pms as not_started,
+    estimated_pms as estimated,
+    overbooked_pms as overbooked,
+    energy_j,
+    energy_known_pms as energy_known,
+    activity_permille_pms as activity,
     activity_peak_permille as activity_peak,
     power_peak_dw as power_peak
   from usage_daily
@@ -40,12 +40,12 @@ charged as (
     team,
     workload_id,
     sum(quantity_pms) filter (where kind in ('base', 'unallocated', 'unavailable', 'unobserved')) as charged,
-    sum(amount) filter (where kind = 'base') as base_cost,
-    sum(amount) filter (where kind = 'unallocated') as unallocated_cost,
-    sum(amount) filter (where kind = 'unavailable') as unavailable_cost,
-    sum(amount) filter (where kind = 'unobserved') as unobserved_cost,
-    sum(amount) filter (where kind = 'shared') as shared_cost,
-    sum(amount) filter (where account = 'team' and kind not in ('base', 'shared')) as adjustment_cost
+    (sum(amount) filter (where kind = 'base') * 1000000)::bigint as base_micros,
+    (sum(amount) filter (where kind = 'unallocated') * 1000000)::bigint as unallocated_micros,
+    (sum(amount) filter (where kind = 'unavailable') * 1000000)::bigint as unavailable_micros,
+    (sum(amount) filter (where kind = 'unobserved') * 1000000)::bigint as unobserved_micros,
+    (sum(amount) filter (where kind = 'shared') * 1000000)::bigint as shared_micros,
+    (sum(amount) filter (where account = 'team' and kind not in ('base', 'shared')) * 1000000)::bigint as adjustment_micros
   from week_charges
   where in_week
   group by all
@@ -76,13 +76,13 @@ met as (
     coalesce(u.activity, 0) as activity,
     u.activity_peak,
     u.power_peak,
-    coalesce(c.charged, 0)::bigint as charged,
-    coalesce(c.base_cost * 1000000, 0)::hugeint as base_micros,
-    coalesce(c.unallocated_cost * 1000000, 0)::bigint as unallocated_micros,
-    coalesce(c.unavailable_cost * 1000000, 0)::bigint as unavailable_micros,
-    coalesce(c.unobserved_cost * 1000000, 0)::bigint as unobserved_micros,
-    coalesce(c.shared_cost * 1000000, 0)::bigint as shared_micros,
-    coalesce(c.adjustment_cost * 1000000, 0)::bigint as adjustment_micros
+    coalesce(c.charged, 0) as charged,
+    coalesce(c.base_micros, 0) as base_micros,
+    coalesce(c.unallocated_micros, 0) as unallocated_micros,
+    coalesce(c.unavailable_micros, 0) as unavailable_micros,
+    coalesce(c.unobserved_micros, 0) as unobserved_micros,
+    coalesce(c.shared_micros, 0) as shared_micros,
+    coalesce(c.adjustment_micros, 0) as adjustment_micros
   from used as u
   full outer join charged as c
     on
@@ -94,11 +94,20 @@ met as (
       and u.workload_id is not distinct from c.workload_id
 )
 
+-- whole-number division of wide numbers is dear: it is done only where the answer is not plain
 select
   *,
-  case when held > 0 then base_micros * computing // held else 0 end::bigint as computing_micros,
-  (case when held > 0 then base_micros * (computing + idle) // held else 0 end - computing_micros)::bigint as idle_micros,
-  (base_micros - computing_micros - idle_micros)::bigint as unknown_micros,
-  case when held > 0 then base_micros * stalled // held else 0 end::bigint as stalled_micros,
-  (base_micros + shared_micros + adjustment_micros)::bigint as owed_micros
+  case
+    when computing = 0 then 0
+    when computing = held then base_micros
+    else base_micros::hugeint * computing::hugeint // held::hugeint
+  end::bigint as computing_micros,
+  case
+    when unknown = held then 0
+    when unknown = 0 then base_micros
+    else base_micros::hugeint * (computing + idle)::hugeint // held::hugeint
+  end::bigint - computing_micros as idle_micros,
+  base_micros - computing_micros - idle_micros as unknown_micros,
+  case when stalled = 0 then 0 else base_micros::hugeint * stalled::hugeint // held::hugeint end::bigint as stalled_micros,
+  base_micros + shared_micros + adjustment_micros as owed_micros
 from met
