@@ -17,9 +17,10 @@ from quartermaster.errors import InputError
 from sql.ledger import Ledger, transaction
 
 GRACE_MS = 5 * MINUTE_MS
-# What one step measures at most: a day of 1,250 GPUs; more GPUs make shorter steps: memory stays bounded.
-DEVICE_HOURS = 30_000
-STEP_HOURS = 24
+# What one step reads and writes at most, so that memory stays bounded: about 2 GiB.
+STEP_SAMPLES = 4_000_000
+STEP_DEVICE_HOURS = 1_000_000
+_DAY_HOURS = 24
 
 Progress = Callable[[str, int, int], None]
 Span = tuple[int, int]
@@ -148,7 +149,7 @@ def _plan(cursor: Cursor, mark: dict[str, object], now_ms: int, time_zone: str, 
         touched = Touched(cursor, cluster, after, snapshot, hold_ms).hours(from_ms, rolled_until)
         again = sorted({*touched, *range(from_ms, min(rolled_from, rolled_until), HOUR_MS)})
     gone_until = min(from_ms, rolled_until)
-    step = _step_hours(cursor, cluster)
+    step = _step_hours(cursor, cluster, from_ms, until_ms)
     return _Plan(
         cluster=cluster,
         snapshot=snapshot,
@@ -260,11 +261,18 @@ def _hours(spans: Sequence[Span]) -> int:
     return sum((end - start) // HOUR_MS for start, end in spans)
 
 
-def _step_hours(cursor: Cursor, cluster: str) -> int:
-    row = cursor.execute(
-        "select count(distinct device_id) from devices_versions where cluster = ?", [cluster]
-    ).fetchone()
-    return min(STEP_HOURS, max(1, DEVICE_HOURS // max(1, int(row[0]) if row else 1)))
+def _step_hours(cursor: Cursor, cluster: str, from_ms: int, until_ms: int) -> int:
+    """How many hours one step takes: whole days where it can."""
+    text = (_QUERIES / "density.sql").read_text(encoding="utf-8")
+    given = {
+        "cluster": cluster,
+        "from_at": to_datetime(from_ms),
+        "until_at": to_datetime(max(from_ms, until_ms)),
+    }
+    devices, samples = cursor.execute(text, given).fetchone() or (0, 0)
+    hours = max(1, (until_ms - from_ms) // HOUR_MS)
+    step = min(STEP_DEVICE_HOURS // max(1, devices), STEP_SAMPLES * hours // max(1, samples))
+    return max(1, step // _DAY_HOURS * _DAY_HOURS or step)
 
 
 def _longest_hold_ms(cursor: Cursor, cluster: str) -> int:

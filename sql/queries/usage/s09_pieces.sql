@@ -1,12 +1,8 @@
--- pieces: the layout cut at eras, at an allocation's start and sure span,
--- where another source is believed, and at gaps: within a piece nothing changes but telemetry
+-- pieces: the layout cut at an allocation's start and sure span, where another source is believed, at gaps, and at eras:
+-- within a piece nothing changes but telemetry
 create or replace temp table pieces as
 with
 inner_points as (
-  select l.p, r.s as t
-  from layout as l
-  inner join eras as r on l.c = r.c and r.s > l.s and r.s < l.e
-  union
   select l.p, unnest([a.started, a.sure_s, a.sure_e]) as t
   from layout as l
   inner join told_allocations as a on l.c = a.c and l.a = a.a
@@ -55,8 +51,8 @@ silences as (
 select
   row_number() over () as q,
   l.c,
-  x.s,
-  x.e,
+  greatest(x.s, r.s) as s,
+  least(x.e, r.e) as e,
   r.s as era_s,
   r.row_s,
   r.row_e,
@@ -81,7 +77,7 @@ select
   x.s < a.sure_s or x.s >= a.sure_e as estimated
 from spans as x
 inner join layout as l on x.p = l.p
-inner join eras as r on l.c = r.c and r.s <= x.s and x.e <= r.e
+inner join eras as r on l.c = r.c and r.s < x.e and x.s < r.e
 left join silences as n on x.p = n.p and x.s = n.s
 left join believed as b on l.c = b.c and b.s <= x.s and x.s < b.e
 left join told_allocations as a on l.c = a.c and l.a = a.a
