@@ -1,6 +1,8 @@
 """Upkeep: small steps that keep a ledger fast and small, each holding the write lock for a moment only."""
 
 import contextlib
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,7 +10,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from quartermaster.clock import DAY_MS, HOUR_MS
-from quartermaster.errors import LedgerBusyError
+from quartermaster.errors import LedgerBusyError, LedgerError
 from sql.catalog import Cursor
 from sql.faults import understand
 from sql.ledger import Ledger, transaction
@@ -26,6 +28,11 @@ _FILES = 8
 _FILE_GRACE_MS = 6 * HOUR_MS
 _ORPHAN_GRACE_MS = DAY_MS
 _CATALOG = "__ducklake_metadata_lake"
+_VACUUM = """import sqlite3, sys
+catalog = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
+catalog.execute("vacuum")
+catalog.execute("pragma wal_checkpoint(truncate)")
+"""
 
 
 @dataclass(frozen=True)
@@ -95,22 +102,27 @@ def compact(
 
 
 def _steps(ledger: Ledger, now_ms: int, everything: bool, keep: Retention, pace: Pace) -> Iterator[Step]:
-    yield from _flush(ledger, 1 if everything else _INLINED_ROWS)
+    yield from _flush(ledger, everything)
     yield from _merge(ledger, 2 if everything else _FILES, pace)
     yield from _retire(ledger, now_ms, keep)
     if everything:
         yield from _rewrite(ledger)
-    yield from _expire(ledger, now_ms, keep, pace)
+    expired = 0
+    for step in _expire(ledger, now_ms, keep, pace):
+        expired += step.things
+        yield step
+    if everything and expired and ledger.kind == "sqlite":
+        yield _vacuum(ledger)
     yield from _clean_up(ledger, now_ms)
     if everything or now_ms - pace.orphans_looked_for_ms > DAY_MS:
         pace.orphans_looked_for_ms = now_ms
         yield _remove_orphans(ledger, now_ms)
 
 
-def _flush(ledger: Ledger, least: int) -> Iterator[Step]:
+def _flush(ledger: Ledger, everything: bool) -> Iterator[Step]:
     """Write out the small batches that are still in the catalog."""
-    for table, rows in inlined(ledger).items():
-        if rows >= least:
+    for table, rows in inlined(ledger, ended=everything).items():
+        if everything or rows >= _INLINED_ROWS:
             call = f"call ducklake_flush_inlined_data('lake', table_name => '{table}')"
             yield Step(
                 "flush", table, rows, _held(ledger, f"flush {table}", lambda c, call=call: c.execute(call))
@@ -169,6 +181,24 @@ def _expire(ledger: Ledger, now_ms: int, keep: Retention, pace: Pace) -> Iterato
     while versions := expirable(ledger, now_ms, keep, at_most=max(10, int(100 / pace.slowness))):
         call = f"call ducklake_expire_snapshots('lake', versions => {versions})"
         yield Step("expire", "", len(versions), _held(ledger, "expire", lambda c, call=call: c.execute(call)))
+
+
+def _vacuum(ledger: Ledger) -> Step:
+    """Write a SQLite catalog anew, so that what was erased is not left in the slack of its pages.
+
+    In a process of its own: two copies of SQLite in one process would undo each other's locks on the file.
+    """
+    with ledger.catalog.write_lock():
+        begun = time.monotonic()
+        command = [sys.executable, "-I", "-c", _VACUUM, str(ledger.catalog.file)]
+        ended = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+        if ended.returncode:
+            why = ended.stderr.strip().rpartition("\n")[2]
+            raise LedgerError(
+                f"compacting: the catalog {ledger.catalog.file} cannot be written anew: {why}",
+                "free space there",
+            )
+        return Step("vacuum", "", 1, time.monotonic() - begun)
 
 
 def _clean_up(ledger: Ledger, now_ms: int) -> Iterator[Step]:
@@ -232,13 +262,14 @@ def mergeable(ledger: Ledger, least: int) -> list[Tier]:
     return found
 
 
-def inlined(ledger: Ledger) -> dict[str, int]:
-    """How many rows of each table are still in the catalog."""
+def inlined(ledger: Ledger, *, ended: bool = False) -> dict[str, int]:
+    """How many rows of each table are still in the catalog; `ended`: with those that only old snapshots show."""
     names = ledger.query(text("inlined_tables"))
     if names.is_empty():
         return {}
+    live = "" if ended else " where end_snapshot is null"
     each = [
-        f"select '{table}' as name, count(*) as n from {_CATALOG}.{held} where end_snapshot is null"  # noqa: S608
+        f"select '{table}' as name, count(*) as n from {_CATALOG}.{held}{live}"  # noqa: S608
         for table, held in names.iter_rows()
     ]
     totals = ledger.query(f"select name, sum(n)::bigint as n from ({' union all '.join(each)}) group by 1")  # noqa: S608

@@ -189,6 +189,23 @@ def test_deleted_rows_are_written_out_of_their_files(ledger: Ledger) -> None:
     assert sums_of(ledger)[0] == 100
 
 
+def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(tmp_path: Path) -> None:
+    def has_name() -> list[str]:
+        return [
+            path.name for path in tmp_path.rglob("*") if path.is_file() and b"Tricia" in path.read_bytes()
+        ]
+
+    with open_ledger(tmp_path) as ledger:
+        upgrade(ledger)
+        ledger.append("p/1/1", {"people": pl.DataFrame({"person_id": [7], "name": ["Tricia"]})})
+    assert has_name()
+    with open_ledger(tmp_path) as ledger:
+        ledger.write("p/1/2", lambda cursor: cursor.execute("delete from people") and None)
+        ledger.append("p/1/3", {"cuts": pl.DataFrame({"reason": ["price"]})})
+        compact(ledger, now_ms() + 8 * DAY_MS, everything=True)
+    assert has_name() == []
+
+
 def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
     stop = threading.Event()
     seen: list[int] = []
