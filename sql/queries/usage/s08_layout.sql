@@ -39,6 +39,7 @@ select
   h.parts,
   h.named,
   h.rank >= 2 and (d.shared or h.holders > 1) as doubtful,
+  x.address,
   d.node,
   d.pool,
   d.model,
@@ -51,3 +52,5 @@ select
 from held as h
 inner join segments as g on h.g = g.g
 inner join here as d on g.c = d.c and g.place = d.place and h.device_id = d.device_id and d.s <= g.s and g.e <= d.e
+inner join addresses as x
+  on d.c = x.c and d.pool = x.pool and d.model = x.model and d.node = x.node and d.device_id = x.device_id

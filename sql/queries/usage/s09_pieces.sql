@@ -62,6 +62,7 @@ select
   l.parts,
   l.named,
   l.doubtful,
+  l.address,
   l.node,
   l.pool,
   l.model,

@@ -62,10 +62,7 @@ by_claim as (
     m.drawn_j,
     p.row_s,
     p.row_e,
-    p.pool,
-    p.model,
-    p.node,
-    p.device_id,
+    p.address,
     p.a,
     sum(m.pms) as pms
   from met as m
@@ -84,21 +81,20 @@ over_time as (
 
 running as (
   select
-    *,
-    sum(pms) over (
-      partition by c, gpu, t, row_s order by device_id, a nulls last, pool, model, node rows unbounded preceding
+    o.*,
+    sum(o.pms) over (
+      partition by o.gpu, o.t, o.row_s
+      order by x.device_id, o.a nulls last, x.pool, x.model, x.node rows unbounded preceding
     ) as top,
-    greatest($gpu_parts * (high - low), sum(pms) over (partition by c, gpu, t, row_s)) as whole
-  from over_time
+    greatest($gpu_parts * (o.high - o.low), sum(o.pms) over (partition by o.gpu, o.t, o.row_s)) as whole
+  from over_time as o
+  inner join addresses as x on o.address = x.address
 )
 
 select
   c,
   row_s,
-  pool,
-  model,
-  node,
-  device_id,
+  address,
   a,
   sum(row_j * top // whole - row_j * (top - pms) // whole)::bigint as energy_j
 from running

@@ -2,17 +2,21 @@
 create or replace temp table usage_rows as
 with
 overbooked as (
-  select n.g, n.device_id, n.a, n.over_parts, d.node, d.pool, d.model
+  select n.g, n.a, n.over_parts, x.address
   from named as n
   inner join segments as g on n.g = g.g
   inner join here as d on g.c = d.c and g.place = d.place and n.device_id = d.device_id and d.s <= g.s and g.e <= d.e
+  inner join addresses as x
+    on d.c = x.c and d.pool = x.pool and d.model = x.model and d.node = x.node and d.device_id = x.device_id
   where n.over_parts > 0
   union all by name
-  select l.g, l.device_id, l.a, l.over_parts, u.node, u.pool, u.model
+  select l.g, l.a, l.over_parts, x.address
   from laid as l
   inner join segments as g on l.g = g.g
   inner join (select distinct c, place, node, pool, model, s, e, a from unnamed_here) as u
     on g.c = u.c and g.place = u.place and l.a = u.a and u.s <= g.s and g.e <= u.e
+  inner join addresses as x
+    on u.c = x.c and u.pool = x.pool and u.model = x.model and u.node = x.node and x.device_id is null
   where l.over_parts > 0
   qualify row_number() over (partition by l.g, l.a order by u.s) = 1
 ),
@@ -23,10 +27,7 @@ lines as (
     p.row_s,
     p.row_e,
     p.ruled_since,
-    p.pool,
-    p.model,
-    p.node,
-    p.device_id,
+    p.address,
     p.a,
     p.parts * (p.e - p.s) as capacity_pms,
     case when p.a is not null then p.parts * (p.e - p.s) else 0 end as held_pms,
@@ -63,17 +64,14 @@ lines as (
     r.row_s,
     r.row_e,
     r.ruled_since,
-    o.pool,
-    o.model,
-    o.node,
-    o.device_id,
+    o.address,
     o.a,
     o.over_parts * (least(g.e, r.e) - greatest(g.s, r.s)) as overbooked_pms
   from overbooked as o
   inner join segments as g on o.g = g.g
   inner join eras as r on g.c = r.c and g.s < r.e and r.s < g.e
   union all by name
-  select x.c, x.row_s, r.row_e, r.ruled_since, x.pool, x.model, x.node, x.device_id, x.a, x.energy_j
+  select x.c, x.row_s, r.row_e, r.ruled_since, x.address, x.a, x.energy_j
   from shared_energy as x
   inner join eras as r on x.c = r.c and x.row_s = r.s
 ),
@@ -82,12 +80,9 @@ summed as (
   select
     c,
     row_s,
-    row_e,
-    ruled_since,
-    pool,
-    model,
-    node,
-    device_id,
+    any_value(row_e) as row_e,
+    any_value(ruled_since) as ruled_since,
+    address,
     a,
     coalesce(sum(capacity_pms), 0)::bigint as capacity_pms,
     coalesce(sum(held_pms), 0)::bigint as held_pms,
@@ -111,22 +106,23 @@ summed as (
     max(power_peak_dw)::integer as power_peak_dw,
     max(fb_used_peak_mib)::integer as fb_used_peak_mib
   from lines
-  group by c, row_s, row_e, ruled_since, pool, model, node, device_id, a
+  group by c, row_s, address, a
 )
 
 select
   k.cluster,
   s.row_s as row_start_at,
   s.row_e as row_end_at,
-  s.pool,
-  s.model,
-  s.node,
-  s.device_id,
+  x.pool,
+  x.model,
+  x.node,
+  x.device_id,
   s.a as allocation_id,
   a.workload_id,
   t.team,
-  s.* exclude (c, row_s, row_e, ruled_since, pool, model, node, device_id, a)
+  s.* exclude (c, row_s, row_e, ruled_since, address, a)
 from summed as s
 inner join asked_clusters as k on s.c = k.c
+inner join addresses as x on s.address = x.address
 left join told_allocations as a on s.c = a.c and s.a = a.a
 left join allocation_teams as t on s.c = t.c and s.a = t.a and s.ruled_since = t.ruled_since
