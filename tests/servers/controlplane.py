@@ -1,0 +1,191 @@
+"""A real Kubernetes control plane with fake kubelets: etcd, API server, controllers, scheduler, kwok."""
+
+import json
+import secrets
+import shutil
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tests.servers.certificate import Certificate, certificate
+from tests.servers.process import Process, answers, free_port
+from tests.servers.recipes import program
+from tests.servers.stages import write_stages
+
+if TYPE_CHECKING:
+    from kubernetes.client.api_client import ApiClient
+
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+ADMIN = "admin"
+
+
+@dataclass
+class ControlPlane:
+    """A running control plane: its URL, its certificate, its people's tokens, and its processes."""
+
+    folder: Path
+    port: int
+    certificate: Certificate
+    tokens: dict[str, str]
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Where its API server is."""
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig of its administrator, in the groups `system:masters`."""
+        return self.folder / "kubeconfig"
+
+    def kubeconfig_of(self, user: str, context: str = "test") -> Path:
+        """A kubeconfig of one of `tokens`, as a file of its own."""
+        path = self.folder / (f"kubeconfig-{user}-{context}".replace(":", "-"))
+        path.write_text(yaml.safe_dump(self._kubeconfig(user, context)), encoding="utf-8")
+        return path
+
+    def client(self, user: str = ADMIN, connections: int = 8) -> "ApiClient":
+        """A client of its API, as one of `tokens`."""
+        from kubernetes.client.api_client import ApiClient
+        from kubernetes.client.configuration import Configuration
+        from kubernetes.config import load_kube_config_from_dict
+
+        settings = Configuration()
+        load_kube_config_from_dict(self._kubeconfig(user, "test"), client_configuration=settings)
+        settings.connection_pool_maxsize = connections  # pyright: ignore[reportAttributeAccessIssue]  (not in the stubs)
+        return ApiClient(settings)
+
+    def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        """One raw request as the administrator: the answer's JSON. Raises urllib.error.HTTPError."""
+        request = urllib.request.Request(self.url + path, method=method)
+        request.add_header("Authorization", f"Bearer {self.tokens[ADMIN]}")
+        request.add_header("Content-Type", kind)
+        data = None if body is None else json.dumps(body).encode()
+        trusted = ssl.create_default_context(cafile=self.certificate.certificate)
+        with urllib.request.urlopen(request, data, timeout=30, context=trusted) as response:
+            return json.load(response)
+
+    def ready(self) -> bool:
+        """Whether the API server says that it is ready."""
+        trusted = ssl.create_default_context(cafile=self.certificate.certificate)
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5, context=trusted) as response:
+                return response.status == 200
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    def start(self, name: str, *arguments: str) -> Process:
+        """Start one of its programs."""
+        path = program(name)
+        if path is None:
+            raise LookupError(f"{name} is not built (make servers)")
+        self.processes[name] = Process(name, [path, *arguments], self.folder)
+        return self.processes[name]
+
+    def start_api(self) -> Process:
+        """Start the API server, on the port and the etcd that are there, and wait until it is ready."""
+        api = self.start("kube-apiserver", *self._api_arguments())
+        return api.wait_for(self.ready, "an answer of /readyz")
+
+    def stop(self) -> None:
+        """End all of its processes, the last that started first; the logs stay."""
+        for process in reversed(self.processes.values()):
+            process.stop(kill_after_s=2)
+        self.processes.clear()
+        shutil.rmtree(self.folder / "etcd", ignore_errors=True)
+
+    def _api_arguments(self) -> Sequence[str]:
+        return (
+            f"--etcd-servers={self._etcd}",
+            f"--secure-port={self.port}",
+            "--bind-address=127.0.0.1",
+            f"--tls-cert-file={self.certificate.certificate}",
+            f"--tls-private-key-file={self.certificate.key}",
+            f"--service-account-key-file={self.certificate.key}",
+            f"--service-account-signing-key-file={self.certificate.key}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--token-auth-file={self.folder / 'tokens.csv'}",
+            "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--allow-privileged=true",
+            "--disable-admission-plugins=ServiceAccount",
+        )
+
+    @property
+    def _etcd(self) -> str:
+        return (self.folder / "etcd.url").read_text(encoding="utf-8")
+
+    def _kubeconfig(self, user: str, context: str) -> dict[str, Any]:
+        cluster = {"server": self.url, "certificate-authority": str(self.certificate.certificate)}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": context, "cluster": cluster}],
+            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+            "contexts": [{"name": context, "context": {"cluster": context, "user": user}}],
+            "current-context": context,
+        }
+
+
+def start_control_plane(folder: Path, people: Sequence[str] = ()) -> ControlPlane:
+    """A control plane with its data and logs in the folder, ready. Raises ServerError; then nothing is left running.
+
+    `people` are users (`system:serviceaccount:NAMESPACE:NAME` are, too) with tokens of their own and no rights.
+    """
+    tokens = {user: secrets.token_hex(16) for user in (ADMIN, *people)}
+    plane = ControlPlane(folder, free_port(), certificate(folder / "certificate"), tokens)
+    lines = [f"{token},{user},{user}{',system:masters' * (user == ADMIN)}" for user, token in tokens.items()]
+    (folder / "tokens.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    plane.kubeconfig.write_text(yaml.safe_dump(plane._kubeconfig(ADMIN, "test")), encoding="utf-8")
+    try:
+        _start_etcd(plane)
+        plane.start_api()
+        as_admin = f"--kubeconfig={plane.kubeconfig}"
+        plane.start(
+            "kube-controller-manager",
+            as_admin,
+            f"--service-account-private-key-file={plane.certificate.key}",
+            "--leader-elect=false",
+            "--controllers=*,-nodeipam,-cloud-node-lifecycle",
+            "--secure-port=0",
+        )
+        plane.start("kube-scheduler", as_admin, "--leader-elect=false", "--secure-port=0")
+        write_stages(folder / "stages.yaml")
+        port = free_port()
+        plane.start(
+            "kwok",
+            as_admin,
+            "--manage-all-nodes=true",
+            "--node-lease-duration-seconds=40",
+            f"--config={folder / 'stages.yaml'}",
+            f"--server-address=127.0.0.1:{port}",
+        ).wait_for(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "an answer of /healthz")
+    except BaseException:
+        with suppress(OSError):
+            plane.stop()
+        raise
+    return plane
+
+
+def _start_etcd(plane: ControlPlane) -> None:
+    url, peers = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    (plane.folder / "etcd.url").write_text(url, encoding="utf-8")
+    plane.start(
+        "etcd",
+        f"--data-dir={plane.folder / 'etcd'}",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ).wait_for(lambda: answers(f"{url}/readyz"), "an answer of /readyz")
