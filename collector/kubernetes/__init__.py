@@ -1,0 +1,1 @@
+"""Kubernetes as a source: who holds what, who waits, what there is, what is promised."""

@@ -1,0 +1,147 @@
+"""Quotas: what Kubernetes' own objects promise, each as a team's promise in a pool."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from collector.kubernetes.settings import SOURCE, Settings
+from collector.kubernetes.values import Json, mapping, objects, quantity, text
+from quartermaster.ids import content_id
+from quartermaster.parts import GPU_PARTS
+from quartermaster.records import Quota
+from quartermaster.team import UNASSIGNED, team_of
+
+_MOST_GPUS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One object's promise of GPUs (in parts) to whoever it is for, in a flavor of its own naming (or none)."""
+
+    source_object: str  # ResourceQuota/<namespace>/<name>, ClusterQueue/<name>, Queue/<name>
+    subject: str  # the namespace, or the queue's name
+    flavor: str
+    guaranteed_parts: int
+    limit_parts: int | None
+    weight: int = 1
+
+
+def read_resource_quota(raw: Json, settings: Settings) -> list[Promise]:
+    """A ResourceQuota: `requests.nvidia.com/gpu` alone is enforced (`limits.` is accepted and ignored).
+
+    DRA's own keys count too: of a class whose extended resource is quota'd as well, the higher one stands,
+    because the API counts a claim of it in both.
+    """
+    metadata, hard = mapping(raw.get("metadata")), mapping(mapping(raw.get("spec")).get("hard"))
+    wanted = {f"requests.{name}" for name in settings.resources}
+    classes = {f"{name}.deviceclass.resource.k8s.io/devices" for name in settings.drivers}
+    by_request = [_parts(hard[key]) for key in sorted(hard) if key in wanted]
+    by_class = [_parts(hard[key]) for key in sorted(hard) if key in classes]
+    told = [each for each in (*by_request, *by_class) if each is not None]
+    if not told:
+        return []
+    namespace = text(metadata.get("namespace"))
+    name = f"ResourceQuota/{namespace}/{text(metadata.get('name'))}"
+    return [Promise(name, namespace, "", max(told), max(told))]
+
+
+def read_cluster_queue(raw: Json, settings: Settings) -> list[Promise]:
+    """A Kueue ClusterQueue (v1beta1 and v1beta2): a promise for each flavor; without borrowingLimit no limit."""
+    name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
+    fair = mapping(spec.get("fairSharing"))
+    alone = not (text(spec.get("cohortName")) or text(spec.get("cohort")))
+    found: list[Promise] = []
+    for group in objects(spec.get("resourceGroups")):
+        for flavor in objects(group.get("flavors")):
+            for resource in objects(flavor.get("resources")):
+                nominal = _parts(resource.get("nominalQuota"))
+                if text(resource.get("name")) not in settings.resources or nominal is None:
+                    continue
+                borrowing = _parts(resource.get("borrowingLimit"))
+                limit = nominal if alone else None if borrowing is None else nominal + borrowing
+                key = f"ClusterQueue/{name}"
+                found.append(Promise(key, name, text(flavor.get("name")), nominal, limit, _weight(fair)))
+    return found
+
+
+def read_kai_queue(raw: Json) -> list[Promise]:
+    """A KAI Queue: GPUs as numbers; −1 is unlimited, and what is not set is 0."""
+    name = text(mapping(raw.get("metadata")).get("name"))
+    gpu = mapping(mapping(mapping(raw.get("spec")).get("resources")).get("gpu"))
+    if not gpu:
+        return []
+    quota, limit = quantity(gpu.get("quota")), quantity(gpu.get("limit"))
+    weight = quantity(gpu.get("overQuotaWeight"))
+    unlimited = limit is not None and limit < 0
+    return [
+        Promise(
+            f"Queue/{name}",
+            name,
+            "",
+            _parts(gpu.get("quota")) or 0 if quota is None or quota >= 0 else 0,
+            None if unlimited else _parts(gpu.get("limit")) or 0,
+            int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1,
+        )
+    ]
+
+
+def read_volcano_queue(raw: Json, settings: Settings) -> list[Promise]:
+    """A Volcano Queue: `deserved` is promised, `capability` the limit."""
+    name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
+    found: list[Promise] = []
+    for resource in settings.resources:
+        deserved = _parts(mapping(spec.get("deserved")).get(resource))
+        limit = _parts(mapping(spec.get("capability")).get(resource))
+        if deserved is not None or limit is not None:
+            weight = quantity(spec.get("weight"))
+            told = int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1
+            found.append(Promise(f"Queue/{name}", name, resource, deserved or 0, limit, told))
+    return found
+
+
+def records(
+    promises: Mapping[str, list[Promise]], main_pool: str, at_ms: int, settings: Settings
+) -> Iterator[Quota]:
+    """The promises of all objects as records, by team and pool.
+
+    What the configuration promises itself counts alone: the object's guarantee is then told as 0, with its
+    limit, so that nothing is promised twice.
+    """
+    for theirs in promises.values():
+        for each in theirs:
+            team, pool = whose(each, main_pool, at_ms, settings)
+            counted = (team, pool) not in settings.promised
+            source_object = f"{each.source_object}/{each.flavor}" if each.flavor else each.source_object
+            yield Quota(
+                cluster=settings.cluster,
+                quota_id=content_id("quota", settings.cluster, pool, team, source_object),
+                start_at=at_ms,
+                end_at=None,
+                team=team,
+                pool=pool,
+                guaranteed_parts=each.guaranteed_parts if counted else 0,
+                limit_parts=each.limit_parts,
+                weight=each.weight,
+                source=SOURCE,
+                source_object=source_object,
+            )
+
+
+def whose(each: Promise, main_pool: str, at_ms: int, settings: Settings) -> tuple[str, str]:
+    """Team and pool: as the configuration maps the object, else by its name, its namespace's rules, its flavor."""
+    if each.source_object in settings.quota_of:
+        return settings.quota_of[each.source_object]
+    team = each.subject if each.subject in settings.teams else UNASSIGNED
+    if each.source_object.startswith("ResourceQuota/"):
+        team = team_of(settings.rules, at_ms, cluster=settings.cluster, namespace=each.subject, labels={})
+    known = {rule.name for rule in settings.pools}
+    return team, each.flavor if each.flavor in known else main_pool
+
+
+def _parts(value: object) -> int | None:
+    amount = quantity(value)
+    return int(amount * GPU_PARTS) if amount is not None and 0 <= amount <= _MOST_GPUS else None
+
+
+def _weight(fair: Json) -> int:
+    told = quantity(fair.get("weight"))
+    return int(told) if told is not None and 1 <= told <= 1_000_000 else 1
