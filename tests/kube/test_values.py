@@ -11,7 +11,7 @@ from collector.kubernetes.picture import Picture
 from collector.kubernetes.stream import Event
 from collector.kubernetes.values import instant_ms, quantity, text
 from quartermaster.clock import from_iso
-from tests.kubernetes.raws import SETTINGS, Told, at, node, pod
+from tests.kube.raws import SETTINGS, Told, at, node, pod
 
 
 @pytest.mark.parametrize(

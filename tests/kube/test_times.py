@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from collector.kubernetes import allocations
-from tests.kubernetes.raws import Told, at, iso, node, pod
+from tests.kube.raws import Told, at, iso, node, pod
 
 STATUS_AT = {"manager": "kubelet", "subresource": "status"}
 
