@@ -137,7 +137,6 @@ def test_a_suspended_job_waits_only_in_a_queue():
 def workload(**status: str) -> dict[str, Any]:
     conditions = [{"type": key, "status": value} for key, value in status.items()]
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "q", "uid": "uid-q", "controller": True}
-    template = {"spec": {"containers": [gpu_container(2)]}}
     return {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",

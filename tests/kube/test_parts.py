@@ -211,7 +211,7 @@ def dra(*devices: dict[str, Any], **spec: Any) -> Told:
     )
 
 
-DRA_POD = {"gpus": 0, "spec": with_claims("g")}
+DRA_POD: dict[str, Any] = {"gpus": 0, "spec": with_claims("g")}
 
 
 def test_a_claim_before_its_pod_and_after_it():
