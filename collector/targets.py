@@ -5,17 +5,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from quartermaster.config.model import TargetPart
+from quartermaster.config.units import is_web_address
 from quartermaster.errors import InputError
 from quartermaster.ids import content_id
 
 DEFAULT_PATH = "/metrics"
-_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s\[\]/:@?#\x00-\x1f\x7f]+)(:(?P<port>\d{1,5}))?")
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s\[\]/:@?#\x00-\x1f\x7f]+)(:\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,8 +105,7 @@ def _group(cluster: str, group: object, where: str) -> Iterable[Target]:
         raise InputError(f"{where}: {scheme}://…{path} is no address of a page", _HINT)
     for address in cast(Sequence[object], addresses):
         match = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
-        if match is None or not 0 < int(match["port"] or 80) < 65536:
-            raise InputError(f"{where}: {address!r} is no host:port", _HINT)
         url = f"{scheme}://{address}{path}"
-        urlsplit(url)
+        if match is None or not is_web_address(url):
+            raise InputError(f"{where}: {address!r} is no host:port", _HINT)
         yield Target(cluster, url, named.get("node", ""))

@@ -20,6 +20,8 @@ _EXPECTED = {
     "missing": "is missing",
     "too_short": "at least one is needed",
     "string_too_long": "that is too long",
+    "too_long": "that is too long",
+    "string_unicode": "there is half a character (a surrogate) in the text",
 }
 _SHAPES = {
     "name": "a cluster's name has letters, digits, dots, dashes and underscores, at most 63",

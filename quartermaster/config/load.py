@@ -1,5 +1,7 @@
 """Loading a configuration: text in, a configuration or every problem at once out."""
 
+import errno
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +16,8 @@ from quartermaster.config.secret import Surroundings
 from quartermaster.config.sense import doubts, unresolved
 from quartermaster.config.source import Source, read_yaml
 from quartermaster.errors import ConfigurationError
+
+_FILE_AT_MOST, _SECRET_AT_MOST = 4 * 2**20, 2**16
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def check_configuration(path: Path, environment: Mapping[str, str], *, secrets: 
     Raises ConfigurationError only where the file itself cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _bounded(path, _FILE_AT_MOST).decode("utf-8-sig")
     except OSError as error:
         raise ConfigurationError(
             f"{path}: the configuration cannot be read: {error.strerror}", "name another with --config"
@@ -116,4 +120,13 @@ def _under(key: Key, above: Key) -> bool:
 
 
 def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    return _bounded(path, _SECRET_AT_MOST).decode("utf-8")
+
+
+def _bounded(path: Path, at_most: int) -> bytes:
+    """The file's bytes; one that is larger, or never ends, is refused as the system would refuse it."""
+    with path.open("rb") as file:
+        content = file.read(at_most + 1)
+    if len(content) > at_most:
+        raise OSError(errno.EFBIG, f"{os.strerror(errno.EFBIG)} (at most {at_most // 1024} KiB)")
+    return content

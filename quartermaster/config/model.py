@@ -155,15 +155,9 @@ class TargetPart(Part):
 
     @model_validator(mode="after")
     def _fetchable(self) -> "TargetPart":
-        scheme, _, rest = self.url.partition("://")
-        authority = rest.split("/", 1)[0]
-        if (
-            scheme not in {"http", "https"}
-            or not authority
-            or any(character.isspace() for character in self.url)
-        ):
+        if not units.is_web_address(self.url):
             raise ValueError("url: a target looks like http://node-1:9400/metrics")
-        if "@" in authority:
+        if "@" in self.url.split("/", 3)[2]:
             raise ValueError("url: a name and a password belong into basic_auth, by reference")
         return self
 
@@ -388,6 +382,13 @@ class CollectorPart(Part):
     """Where batches wait while the ledger is away."""
     log: Literal["plain", "json"] = "plain"
     """Lines for people, or JSON for machines."""
+
+    @field_validator("listen")
+    @classmethod
+    def _port_there_can_be(cls, value: str) -> str:
+        if int(value.rpartition(":")[2]) > 65535:
+            raise ValueError("a port is at most 65535")
+        return value
 
 
 class RetentionPart(Part):

@@ -99,7 +99,7 @@ def _resolve(text: str, surroundings: Surroundings, quoted: Callable[[str], str]
         path = surroundings.path(name)
         try:
             found = surroundings.read(path).rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             missing.append(f"the file {path} cannot be read: {reason}")
             return ""

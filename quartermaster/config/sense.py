@@ -121,7 +121,7 @@ def _cards(configuration: Configuration) -> Iterator[Complaint]:
             elif (price.model, price.pool, price.cluster) == ("*", "*", "*"):
                 all_taking = (*key, "prices", index)
         if all_taking is None:
-            what = "what matches no price costs nothing; end with one for everything, if that is not meant"
+            what = "a GPU that matches no price stops the charging; end with one for everything"
             yield _warning((*key, "prices"), what)
     ordered = sorted(cards, key=lambda item: _start(item[1]))
     for (earlier, before), (key, card) in itertools.pairwise(ordered):

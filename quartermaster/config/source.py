@@ -5,7 +5,7 @@ A value is None, bool, int, Decimal, str, a tuple or a dict; an unquoted instant
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
 from ruamel.yaml import YAML
@@ -16,6 +16,7 @@ from quartermaster.config.problem import Complaint, Key, Place, Problem
 
 _VALUES_AT_MOST = 200_000
 _DEEP_AT_MOST = 30
+_SHOWN_AT_MOST = 40
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -135,18 +136,31 @@ class _Reader:
         text, tag = _text_and_tag(node)
         if tag in {"str", "timestamp"}:
             return text
-        if tag == "bool":
-            return text.lower() == "true"
-        if tag == "int":
-            return _integer(text)
-        if tag == "float" and text.lower().strip("+-") not in {".inf", ".nan"}:
-            return Decimal(text.replace("_", ""))
-        if tag != "null":
-            self._complain(node, key, f"{text!r} with the tag {tag} is not known here")
-        return None
+        if tag == "null":
+            return None
+        found = _plain(text, tag)
+        if found is None:
+            shown = text if len(text) <= _SHOWN_AT_MOST else f"{text[:_SHOWN_AT_MOST]}…"
+            self._complain(node, key, f"{shown!r} with the tag {tag} is not known here")
+        return found
 
     def _complain(self, node: Node, key: Key, what: str) -> None:
         self.problems.append(Problem(self.file, _start(node), key, what))
+
+
+def _plain(text: str, tag: str) -> bool | int | Decimal | None:
+    """What a scalar of YAML is here, or None: `yes`, `.inf`, `1:30` and `!!int abc` are nothing."""
+    try:
+        if tag == "bool":
+            return {"true": True, "false": False}.get(text.lower())
+        if tag == "int":
+            return _integer(text)
+        if tag == "float":
+            number = Decimal(text.replace("_", ""))
+            return number if number.is_finite() else None
+    except (ValueError, InvalidOperation):
+        return None
+    return None
 
 
 def _integer(text: str) -> int:

@@ -6,6 +6,7 @@ Every function takes what the file holds (text, int, Decimal); its ValueError sa
 import re
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -39,6 +40,8 @@ def instant_ms(value: object) -> int:
         raise ValueError(
             "an instant needs its offset from UTC: 2026-11-01T00:00:00Z or 2026-11-01T00:00:00+01:00"
         )
+    if not _FIRST_YEAR - 1 <= moment.year <= _LAST_YEAR + 1:
+        raise ValueError(f"the year {moment.year} is not one that anybody bills")
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError(f"the year {moment.year} is not one that anybody bills")
@@ -112,9 +115,25 @@ def plain_text(value: str) -> str:
     secrets are read from one."""
     if any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in value):
         raise ValueError("there is a control character in the text")
+    if any(0xD800 <= ord(character) < 0xE000 for character in value):
+        raise ValueError("there is half a character (a surrogate) in the text")
     if "${" in value:
         raise ValueError("a reference ${…} stands only where a secret is expected")
     return value
+
+
+def is_web_address(text: str) -> bool:
+    """Whether the text is an address of http or https with a host, and a port that there can be."""
+    try:
+        found = urlsplit(text)
+        return (
+            text.startswith(("http://", "https://"))
+            and bool(found.hostname)
+            and found.port != 0
+            and not any(character.isspace() for character in text)
+        )
+    except ValueError:
+        return False
 
 
 def time_zone(value: object) -> str:

@@ -132,6 +132,7 @@ WRONG = {
     "a group that is no mapping": ("[1]", "group 0 is no mapping"),
     "targets that are text": ('[{"targets": "n1:9400"}]', "no list of targets"),
     "a port that is none": ('[{"targets": ["n1:99999"]}]', "is no host:port"),
+    "brackets around no address": ('[{"targets": ["[1.2.3]:9400"]}]', "is no host:port"),
     "a name and a password": ('[{"targets": ["me:secret@n1:9400"]}]', "is no host:port"),
     "a line break": ('[{"targets": ["n1:9400\\nX-Evil: 1"]}]', "is no host:port"),
     "a path in the address": ('[{"targets": ["n1:9400/metrics"]}]', "is no host:port"),

@@ -201,6 +201,49 @@ def test_no_text_makes_it_stumble(text: str):
         assert str(problem)
 
 
+SCALARS = [
+    "9" * 5000,
+    "0x_",
+    "._",
+    "1:30",
+    "!!int abc",
+    "!!float abc",
+    "!!float inf",
+    "!!bool yes",
+    "!!binary aGk=",
+    ".inf",
+]
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("head", ["", "%YAML 1.1\n---\n"])
+def test_what_only_yaml_calls_a_number_or_a_truth_is_refused(scalar: str, head: str):
+    for place in (f"collector: {{spool: {{max_mib: {scalar}}}}}", f"privacy: {{pseudonyms: {scalar}}}"):
+        found = errors(f"{head}{LEAST}{place}\n")
+        assert found
+        assert all(len(error) < 200 for error in found)
+
+
+def test_a_word_that_only_old_yaml_calls_true_is_not_taken_for_false():
+    assert errors(f"%YAML 1.1\n---\n{LEAST}privacy: {{pseudonyms: yes}}\n")
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "http://h:99999/m", "http://h:0/m", "http://h:x/m", "http:///m", "h:9400"]
+)
+def test_a_target_that_nobody_could_fetch_is_refused(address: str):
+    text = f"clusters: [{{name: c, dcgm: {{targets: ['{address}']}}}}]\n"
+    assert any("a target looks like" in error for error in errors(text))
+
+
+def test_a_file_or_a_secret_without_an_end_is_refused(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="File too large"):
+        check_configuration(Path("/dev/zero"), {})
+    file = tmp_path / "q.yaml"
+    file.write_text(LEAST + "privacy: {key: '${file:/dev/zero}'}\n", encoding="utf-8")
+    assert any("File too large" in str(problem) for problem in check_configuration(file, {}).problems)
+
+
 LINES = WHOLE.splitlines(keepends=True)
 
 
