@@ -134,6 +134,7 @@ def _card(name: str, from_ms: int, column: int) -> Sequence[str]:
         f"    from: {to_iso(from_ms)}",
         "    prices:",
         *(f'      - {{model: "{price[0]}", gpu_hour: "{price[column]}"}}' for price in PRICES),
+        '      - {gpu_hour: "1.00"}  # whatever else there may be',
         "    unallocated: own",
         "    unavailable: own",
         "    unobserved: own",

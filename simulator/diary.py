@@ -10,6 +10,8 @@ from simulator.behaviour import Behaviour
 from simulator.habits import HABITS, SERVICES, Habit, Service
 from simulator.workloads import Pull, WorkloadPlan
 
+# A person is a pseudonym in a bill, so a notebook is called after what it is for, not after whose it is.
+_TOPICS = ("ablation", "debug", "drafts", "eda", "labels", "metrics", "plots", "probe", "scratch", "sweep")
 _PEOPLE = ("ada", "ben", "chen", "dara", "eli", "fay", "gus", "hana", "ivo", "jun")
 
 _LEFT_ON = 0.15  # of the trainings
@@ -53,8 +55,10 @@ def _occurrences(
 def _one(habit: Habit, random: Random, submit: int, number: int, size: float) -> WorkloadPlan:
     pods = max(1, round(habit.pods * min(1.0, size * 2))) if habit.gang or habit.pods > 1 else 1
     duration = int(habit.hours * HOUR_MS * math.exp(random.gauss(0, 0.6)))
-    user = f"{'clim' if habit.team == 'climate' else habit.team or 'guest'}-{random.choice(_PEOPLE)}"
-    stem = f"{habit.stem}-{user}" if habit.kind == "Notebook" else habit.stem
+    person = random.randrange(len(_PEOPLE))
+    guild = "clim" if habit.team == "climate" else habit.team or "guest"
+    user = f"{guild}-{_PEOPLE[person]}"
+    stem = f"{habit.stem}-{guild}-{_TOPICS[person]}" if habit.kind == "Notebook" else habit.stem
     attempts, ends = (duration,), "succeeded" if habit.kind != "Notebook" else "deleted"
     if random.random() < habit.fails and habit.kind != "Notebook":
         attempts, ends = (
