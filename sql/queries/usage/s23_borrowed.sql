@@ -7,21 +7,34 @@ teams as (
     any_value(c) as c,
     any_value(pool) as pool,
     any_value(team) as team,
-    max(promised) = 0 as unpromised,
-    bool_or(borrowed > 0) as borrows
+    max(promised) = 0 as unpromised
   from quota_states
   group by k
 ),
 
 held as (
-  select h.*, t.k, coalesce(t.unpromised, true) as unpromised, coalesce(t.borrows, true) as borrows
+  select h.*, t.k, coalesce(t.unpromised, true) as unpromised
   from held_by_team as h
   left join teams as t on h.c = t.c and h.pool = t.pool and h.team = t.team
 ),
 
+borrowing_hours as (
+  select distinct k, row_s // $hour_ms as hour
+  from quota_states
+  where borrowed > 0
+),
+
 mixed as (
-  select * from held
-  where borrows and not unpromised
+  select h.*
+  from held as h
+  semi join borrowing_hours as b on h.k = b.k and h.hour = b.hour
+  where not h.unpromised
+),
+
+promises as (
+  select k, s, row_s // $hour_ms as hour, promised
+  from quota_states
+  qualify promised is distinct from lag(promised) over (partition by k order by s)
 ),
 
 bounds as (
@@ -29,10 +42,9 @@ bounds as (
   union
   select k, hour, e as t from mixed
   union
-  select q.k, q.row_s // $hour_ms as hour, q.s as t
-  from quota_states as q
-  inner join teams as t on q.k = t.k and t.borrows and not t.unpromised
-  qualify q.promised is distinct from lag(q.promised) over (partition by q.k order by q.s)
+  select p.k, p.hour, p.s as t
+  from promises as p
+  semi join borrowing_hours as b on p.k = b.k and p.hour = b.hour
 ),
 
 spans as (
@@ -40,11 +52,11 @@ spans as (
   from bounds
 ),
 
-over_promise as (
-  select row_number() over () as g, x.k, x.hour, x.s, x.e, q.promised
+promised_spans as (
+  select row_number() over () as g, x.k, x.hour, x.s, x.e, p.promised
   from spans as x
-  asof inner join quota_states as q on x.k = q.k and x.s >= q.s
-  where x.e is not null and q.borrowed > 0
+  asof inner join promises as p on x.k = p.k and x.s >= p.s
+  where x.e is not null
 ),
 
 queued as (
@@ -54,7 +66,7 @@ queued as (
     x.promised,
     x.e - x.s as ms,
     sum(h.parts) over (partition by x.g order by h.turn rows unbounded preceding)::bigint as top
-  from over_promise as x
+  from promised_spans as x
   inner join mixed as h on x.k = h.k and x.hour = h.hour and h.s <= x.s and x.e <= h.e
 )
 
