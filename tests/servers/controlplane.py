@@ -109,7 +109,7 @@ class ControlPlane:
             "--bind-address=127.0.0.1",
             f"--tls-cert-file={self.certificate.certificate}",
             f"--tls-private-key-file={self.certificate.key}",
-            f"--service-account-key-file={self.certificate.key}",
+            f"--service-account-key-file={self.certificate.certificate}",
             f"--service-account-signing-key-file={self.certificate.key}",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--token-auth-file={self.folder / 'tokens.csv'}",

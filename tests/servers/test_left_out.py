@@ -50,6 +50,7 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     )
     killed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     pid = int(killed.stdout)
+    state = ""
     for _ in range(200):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
