@@ -49,7 +49,7 @@ from (
 
 
 def fleet(lending: bool) -> dict[str, list[object]]:
-    """1,000 GPUs that 11,000 pods hold one after another, for 20 to 240 minutes each; teams with promises or without."""
+    """1,000 GPUs that 11,000 pods hold one after another, for 20 to 240 minutes each; with promises or without."""
     found: dict[str, list[object]] = {
         name: []
         for name in (

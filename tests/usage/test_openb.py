@@ -66,11 +66,21 @@ def test_the_busiest_nodes_and_hours(told: dict[str, pl.DataFrame]) -> None:
     busiest_hour = held.group_by(pl.col("start_at") // HOUR * HOUR).len().sort("len", "start_at").row(-1)[0]
     start, end = busiest_hour - HOUR, busiest_hour + (HOURS - 1) * HOUR
     there = held.filter((pl.col("start_at") < end) & (pl.col("end_at").fill_null(end) > start))
-    nodes = [row[0] for row in there.group_by("node").len().sort("len", "node", descending=True).head(NODES).iter_rows()]
+    nodes = [
+        row[0]
+        for row in there.group_by("node").len().sort("len", "node", descending=True).head(NODES).iter_rows()
+    ]
     h = part(told, nodes, start, end)
     for place, series in enumerate(h.series):
         h.samples += [
-            Sample(series.cluster, series.series_id, t, "dcgm", 5 * MINUTE, gr_engine_permille=(t // MINUTE + place) % 40)
+            Sample(
+                series.cluster,
+                series.series_id,
+                t,
+                "dcgm",
+                5 * MINUTE,
+                gr_engine_permille=(t // MINUTE + place) % 40,
+            )
             for t in range(start - 10 * MINUTE, end, 2 * MINUTE)
             if (t // MINUTE + place) % 7
         ]
