@@ -12,6 +12,7 @@ from analytics.business import business_day, days_between
 from quartermaster.clock import to_datetime
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
+from quartermaster.text import visible
 from sql.ledger import Ledger
 
 GPU_HOUR_PMS = GPU_PARTS * 3_600_000
@@ -101,7 +102,9 @@ def _subject(ledger: Ledger, name: str, kind: str | None, cluster: str | None) -
     known = dict.fromkeys([*names["name"].to_list(), *names["short"].to_list()])
     nearest = get_close_matches(name, known, n=3, cutoff=0.5)
     hint = (
-        f"the nearest: {', '.join(nearest)}" if nearest else "quartermaster report names teams and workloads"
+        f"the nearest: {', '.join(map(visible, nearest))}"
+        if nearest
+        else "quartermaster report names teams and workloads"
     )
     raise InputError(f"there is no team, pod or GPU called {name!r}", hint)
 

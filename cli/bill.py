@@ -13,6 +13,7 @@ from rich.text import Text
 
 from cli import output
 from quartermaster.clock import to_datetime
+from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from analytics.reports.figures import IdleRow, Split, WeeklyReport
@@ -60,8 +61,8 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
     found: list[RenderableType] = [
         Text(_heading(report), style="bold"),
         Text(""),
-        Text(clean(headline(report))),
-        Text(clean(next_step(report)), style="green"),
+        Text(visible(headline(report))),
+        Text(visible(next_step(report)), style="green"),
         Text(""),
         _bar(report.split, width, unicode),
         _split_table(report, unicode),
@@ -80,16 +81,10 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
     return found
 
 
-def clean(text: str) -> str:
-    """Text for a terminal: whatever could move the cursor, ring or hide becomes a sign that shows."""
-    spaced = text.replace("\u00a0", " ")
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in spaced)
-
-
 def _heading(report: "WeeklyReport") -> str:
     from analytics.reports.summary import span_words
 
-    whose = f"Team {clean(report.team)}, week" if report.team else "Week"
+    whose = f"Team {visible(report.team)}, week" if report.team else "Week"
     state = "provisional" if report.provisional else "complete"
     return f"{whose} {report.week} · {span_words(report)} · {report.time_zone} · {state}"
 
@@ -114,7 +109,7 @@ def _split_table(report: "WeeklyReport", unicode: bool) -> Table:
     costs = to_cents({name: amount.cost for name, amount in split.parts})
     for name, amount in split.parts:
         if amount.pms:
-            figures = (hours(amount), clean(share(amount.pms, split.capacity.pms)))
+            figures = (hours(amount), visible(share(amount.pms, split.capacity.pms)))
             sign = Text(_SIGNS[name][not unicode], style=_COLOURS[name])
             _add(table, sign, name, *figures, *_if_priced(report, f"{costs[name]:,.2f}"))
     whole = "held by the team" if report.team else "capacity"
@@ -129,8 +124,8 @@ def _team_table(report: "WeeklyReport") -> Table:
 
     def figures(split: "Split", *promised_pms: int) -> Iterable[str]:
         yield _hours(split.held.pms)
-        yield clean(share(split.idle.pms, split.held.pms))
-        yield clean(percent(split.coverage))
+        yield visible(share(split.idle.pms, split.held.pms))
+        yield visible(percent(split.coverage))
         yield from (_hours(pms) for pms in promised_pms)
 
     columns = ["team", "held", "idle", "known", "guar.", "borr.", "lent"]
@@ -141,7 +136,7 @@ def _team_table(report: "WeeklyReport") -> Table:
         change = [] if row.change is None else [f"{row.change:+,.0f}"]
         promised = (row.guaranteed_pms, row.borrowed_pms, row.lent_pms)
         owed = _if_priced(report, f"{costs[row.team]:,.2f}", *change)
-        _add(table, clean(row.team), *figures(row.split, *promised), *owed)
+        _add(table, visible(row.team), *figures(row.split, *promised), *owed)
     if len(report.by_team) > 1:
         promised = (
             sum(row.guaranteed_pms for row in report.by_team),
@@ -174,11 +169,11 @@ def _workload_table(report: "WeeklyReport") -> Table:
         split = row.split
         figures = (
             _hours(split.held.pms),
-            clean(share(split.idle.pms, split.held.pms)),
-            clean(percent(split.coverage)),
+            visible(share(split.idle.pms, split.held.pms)),
+            visible(percent(split.coverage)),
         )
         name = f"{row.namespace}/{row.name}" if row.namespace else row.name
-        _add(table, clean(name), clean(row.team), *figures, *_if_priced(report, f"{row.cost:,.2f}"))
+        _add(table, visible(name), visible(row.team), *figures, *_if_priced(report, f"{row.cost:,.2f}"))
     return table
 
 
@@ -191,14 +186,14 @@ def _idle(report: "WeeklyReport", number: int, row: "IdleRow") -> RenderableType
     head.add_column(justify="right", no_wrap=True)
     amount = report.money(wasted.cost) if report.priced else f"{_hours(wasted.pms)} GPU-h"
     head.add_row(
-        Text(f"{number:>2}  {clean(title(row))}, team {clean(workload.team)}", style="bold"),
+        Text(f"{number:>2}  {visible(title(row))}, team {visible(workload.team)}", style="bold"),
         Text(f"{amount} wasted", style="yellow"),
     )
     how = "stalled" if row.why == "stalled" else "idle"
     spent = f"{_hours(wasted.pms)} of {_hours(workload.split.held.pms)} GPU-hours {how}"
-    known = f"known {clean(percent(workload.split.coverage))}"
-    facts = f"{spent} ({known}); {_last_computing(report, row)}; {clean(row.signals)}"
-    return Group(head, _under(Text(facts)), _under(Text(f"-> {clean(row.advice)}", style="green")))
+    known = f"known {visible(percent(workload.split.coverage))}"
+    facts = f"{spent} ({known}); {_last_computing(report, row)}; {visible(row.signals)}"
+    return Group(head, _under(Text(facts)), _under(Text(f"-> {visible(row.advice)}", style="green")))
 
 
 def _last_computing(report: "WeeklyReport", row: "IdleRow") -> str:
@@ -232,7 +227,7 @@ def _under(text: Text) -> Padding:
 
 def _item(note: str) -> Table:
     item = Table.grid(padding=(0, 1, 0, 0))
-    item.add_row("-", Text(clean(note)))
+    item.add_row("-", Text(visible(note)))
     return item
 
 

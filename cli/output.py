@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -15,6 +16,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from quartermaster.errors import QuartermasterError
+from quartermaster.text import visible, visible_lines
+
+# What JSON leaves as it is and a terminal would obey: controls above ASCII, and what turns or hides text.
+_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def plain() -> bool:
@@ -28,8 +33,8 @@ def console(stream: IO[str] | None = None) -> Console:
 
 
 def say(text: str, *, style: str = "") -> None:
-    """One paragraph, markup escaped."""
-    console().print(escape(text), style=style or None)
+    """One paragraph, markup escaped, hostile text shown."""
+    console().print(escape(visible(text)), style=style or None)
 
 
 def table(
@@ -37,22 +42,31 @@ def table(
 ) -> None:
     """A table; the columns named in `right` hold figures. Hostile text is shown, never obeyed."""
     drawn = Table(
-        title=escape(title) if title else None,
+        title=escape(visible(title)) if title else None,
         title_justify="left",
         box=None,
         pad_edge=False,
         header_style="bold",
     )
     for column in columns:
-        drawn.add_column(escape(column), justify="right" if column in right else "left", overflow="fold")
+        drawn.add_column(
+            escape(visible(column)), justify="right" if column in right else "left", overflow="fold"
+        )
     for row in rows:
-        drawn.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+        drawn.add_row(*(escape("" if cell is None else visible(str(cell))) for cell in row))
     console().print(drawn)
 
 
 def emit_json(value: object) -> None:
-    """The value as JSON on stdout: decimals as strings (they are exact), instants as ISO 8601."""
-    typer.echo(json.dumps(value, default=_plain_value, ensure_ascii=False, indent=2))
+    """The value as JSON on stdout, as `json_text` has it."""
+    typer.echo(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """The value as JSON: decimals as strings (they are exact), instants as ISO 8601, what does not show
+    escaped."""
+    text = json.dumps(value, default=_plain_value, ensure_ascii=False, indent=2)
+    return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def progress() -> Progress:
@@ -71,9 +85,9 @@ def progress() -> Progress:
 
 def complain(error: QuartermasterError) -> None:
     """The error in two lines: what was wrong and where; what to do."""
-    typer.echo(f"error: {error.what}", err=True)
+    typer.echo(f"error: {visible_lines(error.what)}", err=True)
     if error.hint:
-        typer.echo(f"  try: {error.hint}", err=True)
+        typer.echo(f"  try: {visible_lines(error.hint)}", err=True)
 
 
 def _plain_value(value: object) -> object:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli import output
 from cli.session import session
 from quartermaster.errors import InputError
 
@@ -96,11 +97,9 @@ def _without_pandas() -> Generator[None]:
 def _text(found: "WeeklyReport", form: Format) -> str:
     match form:
         case Format.json:
-            import json
-
             from analytics.reports.document import to_document
 
-            return json.dumps(to_document(found), ensure_ascii=False, indent=2) + "\n"
+            return output.json_text(to_document(found)) + "\n"
         case Format.csv:
             from analytics.reports.spreadsheet import to_csv
 

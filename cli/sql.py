@@ -13,6 +13,7 @@ import typer
 from cli import output
 from cli.session import session
 from quartermaster.errors import InputError, QuartermasterError
+from quartermaster.text import visible_lines
 
 if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
@@ -87,7 +88,7 @@ def _harmless(cell: object) -> object:
         return ""
     if isinstance(cell, (int, float)) or type(cell).__name__ == "Decimal":
         return cell
-    text = _cell(cell)
+    text = visible_lines(_cell(cell))
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 

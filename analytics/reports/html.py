@@ -11,6 +11,7 @@ from markupsafe import Markup
 from analytics.reports import charts, summary, theme
 from analytics.reports.figures import Amount, WeeklyReport
 from quartermaster.clock import to_datetime
+from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -92,11 +93,19 @@ def _drawn(chart: "LayerChart") -> Markup:
     return Markup(theme.with_variables(charts.svg(chart)))  # noqa: S704 - drawn by us, its text escaped by the drawer
 
 
+def _shown(value: object) -> object:
+    """Our own markup as it is; a stranger's text without what does not show. Hard spaces stay."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return "\u00a0".join(map(visible, value.split("\u00a0")))
+    return value
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_text),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

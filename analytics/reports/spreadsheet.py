@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from analytics.reports.figures import Amount, Split, WeeklyReport, WorkloadRow
+from quartermaster.text import visible
 
 COLUMNS = (
     *(
@@ -139,5 +140,6 @@ def _safe(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return f"'{cell}" if cell.lstrip(" ").startswith(_DANGEROUS) else cell
+        text = visible(cell)
+        return f"'{text}" if text.lstrip(" ").startswith(_DANGEROUS) else text
     return f"{cell:.6f}" if isinstance(cell, float | Decimal) else str(cell)

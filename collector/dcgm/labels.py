@@ -17,10 +17,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from quartermaster.ids import content_id
+
 Labels = Mapping[str, str]
 _EXPORTED = ("exported_namespace", "exported_pod", "exported_container")
 _OLD = ("pod_namespace", "pod_name", "container_name")
 _PLAIN = ("namespace", "pod", "container")
+_LONGEST = 253  # as long as a name in Kubernetes may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Subject:
 
 def subject_of(labels: Labels) -> Subject | None:
     """What the labels say; None where they name no GPU."""
+    labels = {name: _cut(value) for name, value in labels.items()}
     gpu_uuid = _first(labels, "UUID", "uuid", "gpu_uuid")
     if not gpu_uuid:
         return None
@@ -85,6 +89,14 @@ def subject_of(labels: Labels) -> Subject | None:
         else PodLabels(namespace, pod, container, labels.get("pod_uid", ""), job),
         plain_pod=plain,
     )
+
+
+def _cut(value: str) -> str:
+    """The label's value; one that no GPU, node or pod can have is cut, and told from others cut there."""
+    if len(value) <= _LONGEST:
+        return value
+    mark = f"…{content_id('label', value) & 0xFFFFFFFF:08x}"
+    return value[: _LONGEST - len(mark)] + mark
 
 
 def _pod_names(labels: Labels) -> tuple[tuple[str, str, str], bool]:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from typing_extensions import override
 
 from quartermaster.errors import ConfigurationError
+from quartermaster.text import visible
 
 Key = tuple[str | int, ...]
 
@@ -46,7 +47,7 @@ class Problem:
 
     @override
     def __str__(self) -> str:
-        subject = f"{dotted(self.key)}: " if self.key else ""
+        subject = f"{visible(dotted(self.key))}: " if self.key else ""
         guess = f" (did you mean {self.nearest}?)" if self.nearest else ""
         return (
             f"{self.file}:{self.place.line}:{self.place.column}: {self.severity}: {subject}{self.what}{guess}"

@@ -487,3 +487,10 @@ def test_readings_of_many_targets_are_one_frame() -> None:
 
 def test_the_frame_has_the_columns_of_the_table(samples_columns: list[str]) -> None:
     assert samples_frame([]).columns == samples_columns
+
+
+def test_a_label_longer_than_any_name_is_cut_and_stays_different_from_others() -> None:
+    lines = [f'{UTIL}{{{NEW},container="c",namespace="n",pod="{"x" * 65_536}{end}"}} 1' for end in "ab"]
+    pods = [ref.pod for line in lines for ref in read(understanding(), [line]).new_labels]
+    assert [len(pod) for pod in pods] == [253, 253]
+    assert pods[0] != pods[1]

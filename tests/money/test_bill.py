@@ -15,7 +15,7 @@ from analytics.reports.document import VERSION, to_document
 from analytics.reports.figures import GPU_HOUR_PMS, OwnLine, WeeklyReport
 from analytics.reports.spreadsheet import COLUMNS, to_csv
 from analytics.reports.weekly import weekly
-from cli.bill import clean, show, text
+from cli.bill import show, text
 from quartermaster.clock import from_iso
 from sql.ledger import memory_ledger
 from tests.money.books import Books
@@ -104,18 +104,6 @@ def test_on_a_terminal_in_ascii(
     page = capsys.readouterr().out
     assert "\x1b" not in page
     assert max(map(len, page.splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("a\u00a0b", "a b"),
-        ("ä–§", "ä–§"),
-        ("\x1b[2J\n", "\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}"),
-    ],
-)
-def test_clean(given: str, told: str) -> None:
-    assert clean(given) == told
 
 
 # --- CSV --------------------------------------------------------------------------------------------------

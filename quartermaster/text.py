@@ -1,0 +1,14 @@
+"""Strangers' text made fit to be shown: nothing in it moves a cursor, rings, hides, or turns what follows."""
+
+
+def visible(text: str) -> str:
+    """The text on one line, with a sign that shows in place of whatever would not; a hard space is a space."""
+    if text.isprintable():
+        return text
+    spaced = text.replace("\u00a0", " ")
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in spaced)
+
+
+def visible_lines(text: str) -> str:
+    """The same of a text of several lines, which stay."""
+    return "\n".join(map(visible, text.split("\n")))
