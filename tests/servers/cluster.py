@@ -8,12 +8,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.servers.controlplane import ADMIN, PROGRAMS, ControlPlane, start_control_plane
 from tests.servers.fleet import H100, gpu_node
 from tests.servers.kueue import start_kueue
-from tests.servers.process import Process, ServerError
+from tests.servers.process import ServerError
 from tests.servers.recipes import program
 from tests.servers.stages import ENDS_AFTER
 
@@ -23,11 +24,11 @@ A Kubernetes {version} control plane with {nodes} fake nodes of {gpus} GPUs each
   export KUBECONFIG={kubeconfig}
 
 Without kubectl, the nodes are listed by
-  {curl} {url}/api/v1/nodes | grep '"nvidia.com/gpu"'
+  {curl} {url}/api/v1/nodes
 a pod that holds two GPUs for 60 seconds starts with
-  {curl} {url}/api/v1/namespaces/default/pods -H 'Content-Type: application/json' -d @{pod}
+  {curl} {url}/api/v1/namespaces/default/pods --json @{pod}
 and is watched with
-  {curl} -N '{url}/api/v1/namespaces/default/pods?watch=true'
+  {curl} --no-buffer '{url}/api/v1/namespaces/default/pods?watch=true'
 
 The annotations that kwok obeys are in tests/servers/kwok/stages, the logs in {folder}.
 Ctrl-C ends it all.
@@ -38,29 +39,27 @@ def run(nodes: int, gpus: int, *, with_kueue: bool) -> None:
     """Start it, say how to reach it, and wait for Ctrl-C or for one of its processes to end."""
     folder = Path(tempfile.mkdtemp(prefix="qm-cluster-"))
     began = time.monotonic()
-    kueue: list[Process] = []
-    plane = start_control_plane(folder)
-    try:
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        plane = start_control_plane(folder)
+        stack.callback(plane.stop)
         for number in range(1, nodes + 1):
             plane.call("POST", "/api/v1/nodes", gpu_node(f"gpu-{number}", gpus, model=H100))
+        watched = list(plane.processes.values())
         if with_kueue:
-            kueue.append(start_kueue(plane, folder))
+            (folder / "kueue").mkdir()
+            watched.append(start_kueue(plane, folder / "kueue"))
+            stack.callback(watched[-1].stop)
         sys.stdout.write(hello(plane, nodes, gpus, time.monotonic() - began))
         sys.stdout.flush()
-        watched = [*plane.processes.values(), *kueue]
         while all(process.alive for process in watched):
             time.sleep(0.5)
         dead = next(process for process in watched if not process.alive)
         raise ServerError(f"{dead.name} ended by itself:\n{dead.tail()}")
-    finally:
-        for process in kueue:
-            process.stop()
-        plane.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def hello(plane: ControlPlane, nodes: int, gpus: int, seconds: float) -> str:
-    """What a person needs to reach the cluster; writes the sample pod."""
+    """What a person needs to reach the cluster; writes the sample pod, and curl's settings."""
     limits = {"nvidia.com/gpu": "2"}
     container = {"name": "main", "image": "example.test/work", "resources": {"limits": limits}}
     pod = {
@@ -71,14 +70,19 @@ def hello(plane: ControlPlane, nodes: int, gpus: int, seconds: float) -> str:
     }
     path = plane.folder / "pod.json"
     path.write_text(json.dumps(pod), encoding="utf-8")
-    authority = plane.certificate.certificate
+    curl = plane.folder / "curl"
+    curl.write_text(
+        f'silent\nshow-error\ncacert = "{plane.certificate.certificate}"\n'
+        f'header = "Authorization: Bearer {plane.tokens[ADMIN]}"\n',
+        encoding="utf-8",
+    )
     return HELLO.format(
         version=plane.call("GET", "/version")["gitVersion"],
         nodes=nodes,
         gpus=gpus,
         seconds=seconds,
         kubeconfig=plane.kubeconfig,
-        curl=f"curl -s --cacert {authority} -H 'Authorization: Bearer {plane.tokens[ADMIN]}'",
+        curl=f"curl -K {curl}",
         url=plane.url,
         pod=path,
         folder=plane.folder,
