@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from collector import gaps
-from collector.telling import untold, untold_versions
+from collector.telling import untold, untold_allocations, untold_versions
 from quartermaster.errors import InputError
 from sql.ledger import Cursor, Ledger, frame
 
@@ -22,7 +22,17 @@ _TOLD_ONCE = {
     "label_refs": ("cluster", "label_ref"),
     "series_versions": ("cluster", "series_id"),
     "targets_versions": ("cluster", "target_id"),
+    "nodes_versions": ("cluster", "node"),
+    "devices_versions": ("cluster", "device_id"),
+    "workloads_versions": ("cluster", "workload_id"),
+    "allocations_versions": ("cluster", "allocation_id"),
+    "holdings_versions": ("cluster", "holding_id"),
+    "demand_versions": ("cluster", "demand_id"),
+    "quotas_versions": ("cluster", "quota_id"),
+    "authority_versions": ("cluster", "authority_id"),
 }
+# Of these the first that is told stays; of all others each change is a version.
+_FIRST_STAYS = {"label_refs", "workloads_versions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,22 @@ class Opening:
     start_ms: int
     interval_ms: int
     targets: Sequence[int]
+    covers: str = gaps.TELEMETRY
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """A source's first full picture of a cluster in a collector's life, at `at_ms`.
+
+    What the ledger has open from an earlier life and is not `present` (ids by table) ended while nobody
+    watched. `ends` are the latest instants for some: by the uid of the pod, or of its Job.
+    """
+
+    cluster: str
+    source: str
+    at_ms: int
+    present: Mapping[str, Sequence[int] | Sequence[str]]
+    ends: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -55,6 +81,7 @@ class Batch:
     frames: Mapping[str, pl.DataFrame]
     spans: tuple[Span, ...] = ()
     openings: tuple[Opening, ...] = ()
+    censuses: tuple[Census, ...] = ()
 
     def without_samples(self) -> "Batch":
         """What stays of a batch that is dropped: everything but its samples, and a gap for each span that
@@ -65,19 +92,21 @@ class Batch:
             if span.end_ms > span.start_ms
         ]
         kept = {table: rows for table, rows in self.frames.items() if table != SAMPLES}
-        return replace(self, frames=_joined(kept, {"gaps_versions": frame(lost)} if lost else {}), spans=())
+        return replace(self, frames=joined(kept, {"gaps_versions": frame(lost)} if lost else {}), spans=())
 
     def after(self, older: "Batch") -> "Batch":
         """This batch with the rows of an older one before its own, under this one's key."""
         return replace(
             self,
-            frames=_joined(older.frames, self.frames),
+            frames=joined(older.frames, self.frames),
             spans=older.spans + self.spans,
             openings=older.openings + self.openings,
+            censuses=older.censuses + self.censuses,
         )
 
 
-def _joined(first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def joined(first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The rows of both, by table; the first's stand before the second's."""
     return {
         table: pl.concat([rows[table] for rows in (first, second) if table in rows], how="diagonal_relaxed")
         for table in (*first, *(table for table in second if table not in first))
@@ -91,6 +120,7 @@ def to_bytes(batch: Batch) -> bytes:
         "recorded_at": batch.recorded_at,
         "spans": [asdict(span) for span in batch.spans],
         "openings": [asdict(opening) for opening in batch.openings],
+        "censuses": [asdict(census) for census in batch.censuses],
     }
     parts = [(_HEADER, json.dumps(header).encode())]
     parts += [(table, _ipc(rows)) for table, rows in batch.frames.items()]
@@ -113,6 +143,7 @@ def from_bytes(content: bytes) -> Batch:
             {table: pl.read_ipc(io.BytesIO(rows)) for table, rows in parts.items()},
             tuple(Span(**span) for span in header["spans"]),
             tuple(Opening(**opening) for opening in header["openings"]),
+            tuple(Census(**census) for census in header.get("censuses", ())),
         )
     except (pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"this is no batch: {error}", "the file is damaged; what it held is lost") from error
@@ -131,6 +162,8 @@ def commit(ledger: Ledger, batch: Batch) -> bool:
     def work(cursor: Cursor) -> None:
         for opening in batch.openings:
             _open(ledger, cursor, opening, batch.recorded_at)
+        for census in batch.censuses:
+            _count(ledger, cursor, census, batch.recorded_at)
         for table, rows in batch.frames.items():
             told = _untold(cursor, table, rows) if table in _TOLD_ONCE else rows
             if told.height:
@@ -146,22 +179,41 @@ def _untold(cursor: Cursor, table: str, rows: pl.DataFrame) -> pl.DataFrame:
         known = cursor.sql(_query(f"known_{table.removesuffix('_versions')}")).pl()
     finally:
         cursor.unregister("told")
-    return untold(rows, known, key) if table == "label_refs" else untold_versions(rows, known, key)
+    if table == "allocations_versions":
+        return untold_allocations(rows, known)
+    return untold(rows, known, key) if table in _FIRST_STAYS else untold_versions(rows, known, key)
 
 
 def _open(ledger: Ledger, cursor: Cursor, opening: Opening, recorded_at: int) -> None:
     """Close what an earlier life left open, and record the time in between, in which nobody looked."""
     who = {"cluster": opening.cluster, "source": opening.source, "start_ms": opening.start_ms}
-    for name, table in (("left_gaps", "gaps_versions"), ("left_targets", "targets_versions")):
-        more = {"targets": list(opening.targets)} if table == "targets_versions" else {}
+    telemetry = opening.covers == gaps.TELEMETRY
+    left = (("left_gaps", "gaps_versions"), *((("left_targets", "targets_versions"),) if telemetry else ()))
+    for name, table in left:
+        more = {"targets": list(opening.targets)} if name == "left_targets" else {"covers": opening.covers}
         rows = cursor.sql(_query(name), params=cast(Any, {**who, **more})).pl()
         if rows.height:
             ledger.insert(cursor, table, rows, recorded_at=recorded_at)
-    parameters = {"cluster": opening.cluster, "source": opening.source}
+    parameters = {"cluster": opening.cluster, "source": opening.source, "covers": opening.covers}
     (last_ms,) = cast(tuple[int | None], cursor.execute(_query("complete_until"), parameters).fetchone())
     if last_ms is not None and opening.start_ms - last_ms > opening.interval_ms:
-        down = gaps.of_cluster(opening.cluster, opening.source, last_ms, opening.start_ms, gaps.DOWN)
+        who_down = (opening.cluster, opening.source, last_ms, opening.start_ms)
+        down = gaps.of_cluster(*who_down, gaps.DOWN, covers=opening.covers)
         ledger.insert(cursor, "gaps_versions", frame([down]), recorded_at=recorded_at)
+
+
+def _count(ledger: Ledger, cursor: Cursor, census: Census, recorded_at: int) -> None:
+    """End what an earlier life left open and the census does not find."""
+    who: dict[str, Any] = {"cluster": census.cluster, "source": census.source}
+    (seen_ms,) = cast(tuple[int | None], cursor.execute(_query("seen_until"), who).fetchone())
+    bounds: dict[str, Any] = {"at_ms": census.at_ms, "seen_ms": seen_ms}
+    bounds |= {"end_uids": list(census.ends), "ends_ms": list(census.ends.values())}
+    for table, present in census.present.items():
+        query = _query(f"left_{table.removesuffix('_versions')}")
+        given = {**who, **bounds, "present": list(present), "nodes": list(census.present["nodes_versions"])}
+        rows = cursor.sql(query, params={key: given[key] for key in given if f"${key}" in query}).pl()
+        if rows.height:
+            ledger.insert(cursor, table, rows, recorded_at=recorded_at)
 
 
 def _query(name: str) -> str:

@@ -5,24 +5,27 @@ import heapq
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from collector.batch import Opening
+from collector.batch import Census, Opening, joined
 from collector.dcgm.fetch import Fetcher
 from collector.discovery import Discovery
 from collector.health import Metrics
+from collector.kubernetes.source import KubernetesSource
 from collector.log import Log
 from collector.round import Outcome, Round
 from collector.targets import Target
 from quartermaster.config.model import ClusterPart
 
-HandOn = Callable[[Outcome, tuple[Opening, ...]], Awaitable[None]]
+HandOn = Callable[[Outcome, tuple[Opening, ...], tuple[Census, ...]], Awaitable[None]]
 # A batch is handed on at least so often; files and names are looked at so often.
 _HAND_ON_S, _REDISCOVER_S = 30.0, 10.0
 # A first visit makes a connection and reads a page that nothing is known of, much more work than a later one: first
 # visits of many targets are spread over longer than a short interval.
 _FIRST_VISIT_MS = 10
+# A single round waits so long for Kubernetes' first full picture.
+_PICTURE_S = 30.0
 # Visits that fall due within a twentieth of the interval, at most this long, are begun together: pages that come
 # side by side cost a third less than one by one.
 _GRAIN_S = 0.25
@@ -42,9 +45,16 @@ class Surroundings:
 class ClusterLoop:
     """Visits the targets of one cluster, each at its own moment of the interval, until it is stopped."""
 
-    def __init__(self, part: ClusterPart, folder: Path, around: Surroundings) -> None:
+    def __init__(
+        self,
+        part: ClusterPart,
+        folder: Path,
+        around: Surroundings,
+        kubernetes: KubernetesSource | None = None,
+    ) -> None:
         """`folder` is what relative paths start from. Raises ConfigurationError for unusable credentials."""
         self.part = part
+        self.kubernetes = kubernetes
         self._log, self._metrics = around.log, around.metrics
         self._wall, self._hand_on = around.wall, around.hand_on
         self._interval_s = part.dcgm.interval_ms / 1000
@@ -70,9 +80,24 @@ class ClusterLoop:
         try:
             now = self._wall()
             await asyncio.gather(*(self.round.visit(target, now) for target in self.round.targets))
-            return sum((await self._take(self._wall())).missed.values())
+            unseen = await self._wait_for_picture()
+            return unseen + sum((await self._take(self._wall())).missed.values())
         finally:
+            self._end_kubernetes()
             await self._open.aclose()
+
+    async def _wait_for_picture(self) -> int:
+        """Wait for Kubernetes' first full picture; 1 when it does not come in time."""
+        end = time.monotonic() + _PICTURE_S
+        while self.kubernetes is not None and not self.kubernetes.complete:
+            if time.monotonic() > end:
+                return 1
+            await asyncio.sleep(0.1)
+        return 0
+
+    def _end_kubernetes(self) -> None:
+        if self.kubernetes is not None:
+            self.kubernetes.stop()
 
     async def stop(self) -> None:
         """Visit nobody any more; what visits under way still bring is handed on."""
@@ -80,6 +105,7 @@ class ClusterLoop:
             duty.cancel()
         await asyncio.gather(*self._duties, *self._visits, return_exceptions=True)
         await self._take(self._wall())
+        self._end_kubernetes()
         await self._open.aclose()
 
     def check(self) -> None:
@@ -94,6 +120,8 @@ class ClusterLoop:
         now = self._wall()
         ids = [target.target_id for target in self.round.targets]
         self._say_targets(len(ids))
+        if self.kubernetes is not None:
+            self.kubernetes.start()
         self._openings = (Opening(self.part.name, self.round.source, now, self.part.dcgm.interval_ms, ids),)
 
     def _say_targets(self, count: int) -> None:
@@ -158,7 +186,13 @@ class ClusterLoop:
             )
         for target in outcome.recovered:
             self._log.info("gap ends", cluster=self.part.name, target=target.name)
-        await self._hand_on(outcome, openings)
+        censuses: tuple[Census, ...] = ()
+        if self.kubernetes is not None:
+            told = await asyncio.to_thread(self.kubernetes.take, now_ms)
+            outcome = replace(outcome, frames=joined(outcome.frames, told.frames))
+            openings, censuses = openings + told.openings, told.censuses
+            self._metrics.note_watches(self.part.name, self.kubernetes, now_ms)
+        await self._hand_on(outcome, openings, censuses)
         return outcome
 
     def _complain(self, source: str, what: str) -> None:

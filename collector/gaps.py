@@ -90,9 +90,11 @@ def ended(watch: Watch, at_ms: int) -> tuple[Gap, ...]:
     )
 
 
-def of_cluster(cluster: str, source: str, start_ms: int, end_ms: int, reason: str) -> Gap:
-    """A span in which no target of the cluster was observed."""
-    return _gap(cluster, source, ("", ""), (start_ms, end_ms), reason)
+def of_cluster(
+    cluster: str, source: str, start_ms: int, end_ms: int, reason: str, *, covers: str = TELEMETRY
+) -> Gap:
+    """A span in which nothing of the cluster was observed."""
+    return _gap(cluster, source, ("", ""), (start_ms, end_ms), reason, covers=covers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,15 @@ def _versions(watch: Watch, gap: OpenGap, end_ms: int | None) -> tuple[Gap, ...]
     )
 
 
-def _gap(cluster: str, source: str, who: tuple[str, str], span: tuple[int, int | None], reason: str) -> Gap:
+def _gap(
+    cluster: str,
+    source: str,
+    who: tuple[str, str],
+    span: tuple[int, int | None],
+    reason: str,
+    *,
+    covers: str = TELEMETRY,
+) -> Gap:
     (target, node), (start_ms, end_ms) = who, span
-    gap_id = content_id("gap", cluster, TELEMETRY, source, node, target, start_ms)
-    return Gap(cluster, gap_id, start_ms, end_ms, TELEMETRY, source, target, node, reason)
+    gap_id = content_id("gap", cluster, covers, source, node, target, start_ms)
+    return Gap(cluster, gap_id, start_ms, end_ms, covers, source, target, node, reason)

@@ -9,6 +9,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from collector.kubernetes.source import KubernetesSource
 from collector.round import Outcome
 from quartermaster.errors import ConfigurationError
 
@@ -36,6 +37,15 @@ class Metrics:
         self.troubles = self._gauge("discovery_troubles", "Files and names without a good answer.", "cluster")
         self.complete = self._gauge(
             "complete_until_seconds", "How far telemetry is complete (epoch).", "cluster"
+        )
+        self.events = self._gauge("watch_events", "Events that Kubernetes' watches brought.", "cluster")
+        self.lag = self._gauge(
+            "watch_lag_seconds", "Since a watch last said that it has told all.", "cluster", "resource"
+        )
+        self.change_lag = self._gauge(
+            "watch_change_lag_seconds",
+            "The longest a change took to arrive, of the last batch; API times are whole seconds.",
+            "cluster",
         )
         self.commit = self._histogram("commit_seconds", "Committing a batch.", _COMMIT_BUCKETS)
         self.committed = self._counter("committed_batches", "Batches committed to the ledger.")
@@ -76,6 +86,13 @@ class Metrics:
         self.targets.labels(cluster).set(targets)
         self.up.labels(cluster).set(targets - silent)
         self.complete.labels(cluster).set(outcome.complete_until_at / 1000)
+
+    def note_watches(self, cluster: str, source: KubernetesSource, now_ms: int) -> None:
+        """Tell how far a cluster's watches are."""
+        self.events.labels(cluster).set(source.events)
+        self.change_lag.labels(cluster).set(source.change_lag_ms() / 1000)
+        for resource, lag_ms in source.lag_ms(now_ms).items():
+            self.lag.labels(cluster, resource).set(lag_ms / 1000)
 
 
 @dataclass

@@ -10,9 +10,10 @@ from pathlib import Path
 from aiohttp import web
 
 from collector import gaps
-from collector.batch import Batch, Opening, Span
+from collector.batch import Batch, Census, Opening, Span
 from collector.cluster import ClusterLoop, Surroundings
 from collector.health import Metrics, Pulse, serve
+from collector.kubernetes.configured import settings_of, source_of
 from collector.log import Log
 from collector.round import Outcome
 from collector.sink import Sink
@@ -70,7 +71,7 @@ class Loop:
         nothing."""
         missed = 0
         for part in self.keeper.current.clusters:
-            missed += await self._cluster(part).once()
+            missed += await self._cluster(part, self.keeper.current).once()
         return missed
 
     async def _arrange(self, configuration: Configuration) -> None:
@@ -78,19 +79,25 @@ class Loop:
 
         Raises ConfigurationError, with nothing changed, when a new loop cannot be made.
         """
-        same = {part.name for part in configuration.clusters if self._part(part.name) == part}
-        new = [self._cluster(part) for part in configuration.clusters if part.name not in same]
+        same = {part.name for part in configuration.clusters if self._goes_on(part, configuration)}
+        new = [self._cluster(part, configuration) for part in configuration.clusters if part.name not in same]
         for name in self._clusters.keys() - same:
             await self._clusters.pop(name).stop()
         for cluster in new:
             self._clusters[cluster.part.name] = cluster
             await cluster.start()
 
-    def _part(self, name: str) -> ClusterPart | None:
-        return self._clusters[name].part if name in self._clusters else None
+    def _goes_on(self, part: ClusterPart, configuration: Configuration) -> bool:
+        """Whether a cluster's loop runs already as it is configured now; Kubernetes' part reads teams and pools too."""
+        loop = self._clusters.get(part.name)
+        if loop is None or loop.part != part:
+            return False
+        return loop.kubernetes is None or loop.kubernetes.settings == settings_of(part, configuration)
 
-    def _cluster(self, part: ClusterPart) -> ClusterLoop:
-        return ClusterLoop(part, self.folder, Surroundings(self.log, self.metrics, self.wall, self.hand_on))
+    def _cluster(self, part: ClusterPart, configuration: Configuration) -> ClusterLoop:
+        around = Surroundings(self.log, self.metrics, self.wall, self.hand_on)
+        kubernetes = source_of(part, configuration, self.wall, self.log)
+        return ClusterLoop(part, self.folder, around, kubernetes)
 
     async def _take_new_configuration(self) -> None:
         before = self.keeper.current
@@ -123,9 +130,11 @@ class Loop:
                 cluster.round.unseen(*span, gaps.CLOCK_JUMPED)
         return now
 
-    async def hand_on(self, outcome: Outcome, openings: tuple[Opening, ...]) -> None:
+    async def hand_on(
+        self, outcome: Outcome, openings: tuple[Opening, ...], censuses: tuple[Census, ...] = ()
+    ) -> None:
         """Give a round's rows to the sink as one batch."""
         span = Span(outcome.cluster, outcome.source, outcome.start_at, outcome.complete_until_at)
-        batch = Batch(self.writer.next_key(), self.wall(), outcome.frames, (span,), openings)
+        batch = Batch(self.writer.next_key(), self.wall(), outcome.frames, (span,), openings, censuses)
         await asyncio.to_thread(self.sink.submit, batch)
         self.pulse.beat()

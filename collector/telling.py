@@ -40,3 +40,26 @@ def untold_versions(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str])
     )
     gone = pl.concat([already, used]).select(*key, "start_at")
     return pl.concat([newest.join(gone, on=[*key, "start_at"], how="anti"), ended], how="vertical_relaxed")
+
+
+def untold_allocations(told: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """The versions of allocations to append, given those told and the last that the ledger has of each.
+
+    The same content is not told again; a change is a version above the known one. Of one that has ended, what
+    it was worth stays as it was when it was seen to hold: its node's labels, its owners, its claims may be gone.
+    """
+    newest = told.sort("revision").unique("allocation_id", keep="last", maintain_order=True)
+    pairs = newest.join(known, on=["cluster", "allocation_id"], how="left", suffix="_known")
+    was_there = pl.col("revision_known").is_not_null()
+    over = was_there & pl.col("end_at").is_not_null()
+    kept = [
+        pl.when(over).then(pl.col(f"{name}_known")).otherwise(pl.col(name)).alias(name)
+        for name in ("gpu_parts", "workload_id", "labels", "user_patterns", "node", "preemptible")
+    ]
+    first = pl.min_horizontal("started_at", "started_at_known").alias("started_at")
+    pairs = pairs.with_columns(*kept, first)
+    content = [name for name in told.columns if name not in {"cluster", "allocation_id", "revision"}]
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_known")) for name in content)
+    changed = pairs.filter(~(was_there & same))
+    above = pl.max_horizontal("revision", pl.col("revision_known") + 1).alias("revision")
+    return changed.with_columns(above).select(told.columns)

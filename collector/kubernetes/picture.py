@@ -59,6 +59,7 @@ class Picture:
             "resourceclaims": self.seats.claim,
             "resourceslices": self._slice,
             "events": self._note,
+            "killings": self._note,
             "podgroups": self.seats.group,
             "workloads": self._maker,
             **dict.fromkeys(MAKERS, self._maker),
@@ -70,8 +71,9 @@ class Picture:
         if event.kind == OWNERS:
             self._owner(event)
         elif event.type == BEGIN:
+            if event.kind not in self._listing:  # else a list that broke off begins again
+                self._before[event.kind] = self._heard.get(event.kind, event.received_at)
             self._listing[event.kind] = set()
-            self._before[event.kind] = self._heard.get(event.kind, event.received_at)
         elif event.type == SYNCED:
             self._synced(event)
         elif event.type in {ADDED, MODIFIED, GONE} and event.kind in self._readers:

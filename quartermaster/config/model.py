@@ -198,6 +198,46 @@ class DcgmPart(Part):
         return self
 
 
+class QuotaObjectPart(Part):
+    """Whose promise one of Kubernetes' quota objects is, where its namespace or name does not say it."""
+
+    object: Name
+    """The object: `ResourceQuota/<namespace>/<name>`, `ClusterQueue/<name>`, `Queue/<name>`."""
+    team: Name
+    """The team."""
+    pool: Name
+    """The pool."""
+
+
+class KubernetesPart(Part):
+    """The API server of a cluster, which tells who holds what. What it may read is in deploy/rbac."""
+
+    kubeconfig: AnyPath | None = None
+    """The kubeconfig, relative to this file; without it, `KUBECONFIG` or `~/.kube/config`."""
+    context: Name | None = None
+    """The context of the kubeconfig; without it, its current one."""
+    in_cluster: bool = False
+    """Whether the collector runs in a pod of the cluster, and reads with that pod's service account."""
+    resources: tuple[Name, ...] = ("nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu")
+    """Extended resources that are GPUs, or replicas of them. MIG's (`nvidia.com/mig-…`) always count."""
+    drivers: tuple[Name, ...] = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com")
+    """Drivers of dynamic resource allocation whose devices are GPUs."""
+    user_labels: tuple[Name, ...] = ()
+    """Labels or annotations of pods that name a person, before the known ones. The name itself is not kept."""
+    tag_labels: tuple[Name, ...] = ()
+    """Labels or annotations of pods that are cost tags, beside the known ones."""
+    quotas: tuple[QuotaObjectPart, ...] = ()
+    """Whose promise quota objects are, where namespace and name do not say it."""
+    patience_ms: DurationMs = _as_written("3m", alias="patience")
+    """How long a watch may be silent before it is a gap. Servers send a sign of life about once a minute."""
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> "KubernetesPart":
+        if self.in_cluster and (self.kubeconfig is not None or self.context is not None):
+            raise ValueError("in_cluster: it stands alone, without kubeconfig and context")
+        return self
+
+
 class ClusterPart(Part):
     """A Kubernetes cluster, or a set of bare hosts."""
 
@@ -209,6 +249,8 @@ class ClusterPart(Part):
     anything else, and sees no finer than the interval."""
     dcgm: DcgmPart = _as_written({})
     """Telemetry from dcgm-exporter."""
+    kubernetes: KubernetesPart | None = None
+    """Its API server; needed where `holders` is `kubernetes`."""
 
 
 class PoolPart(Part):

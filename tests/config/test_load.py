@@ -18,6 +18,7 @@ business: {time_zone: Europe/Berlin, currency: EUR}
 clusters:
   - name: demo
     holders: kubernetes
+    kubernetes: {kubeconfig: kube.conf, context: demo, quotas: [{object: Queue/a, team: vision, pool: training}]}
     dcgm:
       interval: 30s
       targets: ["https://127.0.0.1:9400/metrics", {url: "https://h:1/metrics", node: n1}]

@@ -4,4 +4,4 @@ from lake.watermarks
 where
   cluster = $cluster
   and source = $source
-  and covers = 'telemetry'
+  and covers = $covers

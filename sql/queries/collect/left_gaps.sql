@@ -14,5 +14,5 @@ from lake.gaps
 where
   cluster = $cluster
   and source = $source
-  and covers = 'telemetry'
+  and covers = $covers
   and end_at is null

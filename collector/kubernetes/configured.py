@@ -1,0 +1,62 @@
+"""From the configuration to a cluster's Kubernetes source."""
+
+from collections.abc import Callable
+
+from collector.kubernetes.resources import RESOURCES
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.source import KubernetesSource
+from collector.kubernetes.talk import connect
+from collector.log import Log
+from quartermaster.config.model import ClusterPart, Configuration
+from quartermaster.person import pseudonym_key
+from quartermaster.pool import PoolRule
+from quartermaster.team import Rule, glob_matches
+
+
+def source_of(
+    part: ClusterPart, configuration: Configuration, wall: Callable[[], int], log: Log
+) -> KubernetesSource | None:
+    """The cluster's Kubernetes, None where the configuration has none. Raises ConfigurationError."""
+    if part.kubernetes is None:
+        return None
+    api = connect(part.kubernetes, part.name, connections=len(RESOURCES) + 4)
+    return KubernetesSource(settings_of(part, configuration), api, wall, log, part.kubernetes.patience_ms)
+
+
+def settings_of(part: ClusterPart, configuration: Configuration) -> Settings:
+    """What the understanding of the cluster's objects needs of the configuration."""
+    kubernetes = part.kubernetes
+    if kubernetes is None:
+        raise ValueError(f"cluster {part.name} has no Kubernetes")
+    dcgm = part.dcgm
+    return Settings(
+        cluster=part.name,
+        resources=kubernetes.resources,
+        drivers=kubernetes.drivers,
+        pools=tuple(PoolRule(each.name, each.models, each.node_labels) for each in configuration.pools),
+        rules=tuple(
+            Rule(
+                team=each.team,
+                cluster=each.cluster,
+                namespace=each.namespace,
+                label_key=each.label.key if each.label else None,
+                label_value=each.label.value if each.label else "*",
+                user=each.user,
+                unix_user=each.unix_user,
+                start_at=each.start_at,
+                end_at=each.end_at,
+            )
+            for each in configuration.team_rules
+        ),
+        teams=frozenset(each.name for each in configuration.teams),
+        promised=frozenset(
+            (each.team, each.pool)
+            for each in configuration.guarantees
+            if glob_matches(each.cluster, part.name)
+        ),
+        user_labels=kubernetes.user_labels,
+        tag_labels=kubernetes.tag_labels,
+        quota_of={each.object: (each.team, each.pool) for each in kubernetes.quotas},
+        person_key=pseudonym_key(configuration.privacy.key, configuration.ledger.path),
+        telemetry=bool(dcgm.targets or dcgm.file_sd or dcgm.dns_srv),
+    )

@@ -1,0 +1,13 @@
+-- left_quotas: quotas of an earlier life that are there no more, ended when that was seen
+select
+  * exclude (recorded_at) replace (
+    epoch_ms(start_at) as start_at,
+    greatest(epoch_ms(start_at), $at_ms) as end_at,
+    revision + 1 as revision
+  )
+from lake.quotas
+where
+  cluster = $cluster
+  and source = $source
+  and end_at is null
+  and not list_contains($present::bigint[], quota_id)
