@@ -1,6 +1,5 @@
 """The roll-up: samples and allocations become usage, hour by hour of each cluster, by one worker."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from analytics.measure import FOREVER_MS, Cursor, Measure, Measured
 from analytics.touched import Touched, longest_new_hold_ms
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_datetime
 from quartermaster.errors import InputError
-from sql.ledger import Ledger, transaction
+from sql.ledger import Ledger
 
 GRACE_MS = 5 * MINUTE_MS
 # What one step reads and writes at most, so that memory stays bounded: about 2 GiB.
@@ -92,7 +91,7 @@ def roll_up(
     hours done and in all. Raises InputError for a cluster that is not known.
     """
     done: list[RolledCluster] = []
-    with ledger.exclusive("rollup"), contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):
+    with ledger.exclusive("rollup"), ledger.reading() as cursor:
         marks = _marks(cursor)
         unknown = set(clusters or ()) - {str(mark["cluster"]) for mark in marks}
         if unknown:
@@ -120,7 +119,7 @@ def provisional(
             "a provisional span begins at a full hour and ends later",
             "give the hour after the last written one",
         )
-    with contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):
+    with ledger.reading() as cursor:
         hold_ms = _longest_hold_ms(cursor, cluster)
         return Measure(cursor, [cluster], from_ms, until_ms).spans(
             {cluster: (from_ms, until_ms)}, time_zone, hold_ms

@@ -64,7 +64,8 @@ def backup(ledger: Ledger, target: Path, now_ms: int, *, progress: Progress | No
     try:
         with ledger.exclusive("upkeep", wait_s=60):
             (target / "catalog").mkdir(parents=True, exist_ok=True)
-            with contextlib.closing(ledger.cursor()) as cursor:
+            # On SQLite no commit may come between two tables of the catalog.
+            with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
                 snapshot_id, rows, files = _copy_catalog(ledger, cursor, target)
             pieces = [_piece(target, path) for path in sorted((target / "catalog").iterdir())]
             total = sum(size for _, size in files)

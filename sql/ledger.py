@@ -48,6 +48,15 @@ class Ledger:
         cursor.execute("use lake")
         return cursor
 
+    @contextlib.contextmanager
+    def reading(self) -> Generator[Cursor]:
+        """A cursor in a transaction: all that it reads is of one state, whatever is written meanwhile.
+
+        For more than one query, and for every read by a cursor of one's own: upkeep waits for its end.
+        """
+        with contextlib.closing(self.cursor()) as cursor, self.catalog.reading(), transaction(cursor):
+            yield cursor
+
     def query(
         self, sql: str, parameters: Mapping[str, object] | Sequence[object] | None = None
     ) -> pl.DataFrame:
@@ -58,7 +67,7 @@ class Ledger:
         """
         for attempt in range(1, _READ_TRIES + 1):
             try:
-                with contextlib.closing(self.cursor()) as cursor:
+                with contextlib.closing(self.cursor()) as cursor, self.catalog.reading():
                     return (
                         cursor.sql(sql, params=cast(Any, parameters)).pl()
                         if parameters

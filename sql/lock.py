@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -33,6 +34,35 @@ def file_lock(path: Path, *, wait_s: float = WAIT_S) -> Generator[None]:
     finally:
         if descriptor >= 0:
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def shared_lock(path: Path) -> Generator[None]:
+    """Hold the lock file at `path` together with others who share it."""
+    descriptor = _open(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def momentary_lock(path: Path, *, wait_s: float) -> Generator[None]:
+    """Hold the lock file at `path` alone, if nobody shares it at some moment within `wait_s` seconds.
+
+    It does not queue, so nobody who shares it waits behind. Raises LedgerBusyError when there is no such moment.
+    """
+    descriptor = _open(path)
+    try:
+        until = time.monotonic() + wait_s
+        while not _take(descriptor):
+            if time.monotonic() > until:
+                raise LedgerBusyError(f"{path} is shared by readers all the time", "try again later")
+            time.sleep(0.002)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def holder(path: Path) -> int | None:

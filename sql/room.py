@@ -66,7 +66,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     except duckdb.Error as error:
         fault = understand(error, place.where, "opening").error
         raise InputError(fault.what, fault.hint) from error
-    with contextlib.closing(connection):
+    with contextlib.closing(connection), place.reading():
         cursor = connection.cursor()
         cursor.execute("use lake")
         tables, others = _names(cursor)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import duckdb
 
@@ -73,7 +74,7 @@ def compact(
     pace: Pace | None = None,
     done: Callable[[Step], None] | None = None,
 ) -> list[Step]:
-    """Do what upkeep there is for about `budget_s` seconds, and give the steps; no reader waits for it.
+    """Do what upkeep there is for about `budget_s` seconds, and give the steps; readers go on.
 
     In passing (a collector's loop, with a `pace` of its own) only what is worth while is done; `everything`
     does the rest too, files with deleted rows included. When another process is at it, nothing is done.
@@ -85,13 +86,21 @@ def compact(
     until = time.monotonic() + budget_s
     try:
         with ledger.exclusive("upkeep", wait_s=0.05):
-            for step in _steps(ledger, now_ms, everything, keep or Retention(), pace):
-                steps.append(step)
-                if done:
-                    done(step)
-                if time.monotonic() > until:
-                    break
-                time.sleep(min(step.held_s, 0.1))
+            while True:
+                try:
+                    for step in _steps(ledger, now_ms, everything, keep or Retention(), pace):
+                        steps.append(step)
+                        if done:
+                            done(step)
+                        if time.monotonic() > until:
+                            return steps
+                        time.sleep(min(step.held_s, 0.1))
+                except LedgerBusyError:
+                    if not everything or time.monotonic() > until:
+                        return steps
+                    time.sleep(0.1)
+                else:
+                    return steps
     except LedgerBusyError:
         return steps
     except (duckdb.Error, OSError) as error:
@@ -188,7 +197,7 @@ def _vacuum(ledger: Ledger) -> Step:
 
     In a process of its own: two copies of SQLite in one process would undo each other's locks on the file.
     """
-    with ledger.catalog.write_lock():
+    with ledger.catalog.write_lock(), ledger.catalog.reshaping():
         begun = time.monotonic()
         command = [sys.executable, "-I", "-c", _VACUUM, str(ledger.catalog.file)]
         ended = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
@@ -220,21 +229,40 @@ def _clean_up(ledger: Ledger, now_ms: int) -> Iterator[Step]:
 
 
 def _remove_orphans(ledger: Ledger, now_ms: int) -> Step:
-    """Remove files that no commit ever named, because a writer was killed; not those of a living one."""
-    older_than = (now_ms - _ORPHAN_GRACE_MS) * 1000
-    call = f"call ducklake_delete_orphaned_files('lake', older_than => make_timestamptz({older_than}))"
+    """Remove files that no commit ever named, because a writer was killed; not those of a living one.
+
+    A day by this machine's clock, too, must have passed; and under the write lock, where there is one, no writer
+    can have files that it has not yet committed.
+    """
+    older_than = (min(now_ms, time.time_ns() // 1_000_000) - _ORPHAN_GRACE_MS) * 1000
+    call = f"call ducklake_delete_orphaned_files('lake', dry_run => true, older_than => make_timestamptz({older_than}))"
     with contextlib.closing(ledger.cursor()) as cursor:
-        return Step("orphans", "", len(cursor.execute(call).fetchall()), 0.0)
+        found = [Path(row[0]) for row in cursor.execute(call).fetchall()]
+        if not found:
+            return Step("orphans", "", 0, 0.0)
+        with ledger.catalog.write_lock():
+            begun = time.monotonic()
+            named = {Path(path).name for path in ledger.query(text("named_files"))["path"]}
+            orphans = [path for path in found if path.name not in named]
+            for path in orphans:
+                path.unlink(missing_ok=True)
+            return Step("orphans", "", len(orphans), time.monotonic() - begun)
 
 
 def _held(ledger: Ledger, message: str, work: Callable[[Cursor], object]) -> float:
-    """Do the work in one transaction under the write lock; the seconds for which it was held."""
+    """Do the work in one transaction under the write lock; the seconds for which it was held.
+
+    Raises LedgerBusyError when readers leave no moment for the commit: then nothing is done.
+    """
     with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
         begun = time.monotonic()
-        with transaction(cursor):
+        with ledger.catalog.reshaping():
+            pass  # who reads now may read on for long: the work would be for nothing
+        with contextlib.ExitStack() as moment, transaction(cursor):
             work(cursor)
             syncfs(ledger.folder)
             cursor.execute("call ducklake_set_commit_message('lake', 'upkeep', ?)", [message])
+            moment.enter_context(ledger.catalog.reshaping())
         return time.monotonic() - begun
 
 

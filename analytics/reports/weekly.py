@@ -1,6 +1,5 @@
 """The weekly bill: a week of usage and charges as one value, for every form in which people read it."""
 
-import contextlib
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
@@ -19,9 +18,9 @@ from analytics.reports.figures import (
 )
 from analytics.reports.notes import notes
 from analytics.reports.queries import Queries, Row, amount_of, report_sql, split_of
-from analytics.reports.workloads import MOST, idlest, workloads
+from analytics.reports.workloads import IDLEST, MOST, workloads
 from quartermaster.errors import InputError
-from sql.ledger import Ledger, transaction
+from sql.ledger import Ledger
 
 _TREATMENT = {
     "own": "a line of its own",
@@ -43,7 +42,7 @@ def weekly(
     was charged in two currencies.
     """
     span = iso_week(week, time_zone)
-    with contextlib.closing(ledger.cursor()) as cursor, transaction(cursor):  # all of one state of the ledger
+    with ledger.reading() as cursor:  # all of one state of the ledger
         return _report(Queries(cursor, span, team), read_prices(cursor), time_zone, now_ms)
 
 
@@ -70,8 +69,7 @@ def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
 def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> WeeklyReport:
     week, team = queries.week, queries.team
     queries.lay("week_charges")
-    queries.lay("week_rows")
-    figures = queries.rows("figures")
+    figures = queries.rows("figures", most=MOST, idlest=IDLEST)
     total = {name: value or 0 for row in figures if row["level"] == "all" for name, value in row.items()}
     quota = {row["team"]: row for row in queries.rows("quota")}
     departments = {row["team"]: row["department"] for row in queries.rows("teams")}
@@ -81,7 +79,7 @@ def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> We
     known_until_ms: int | None = queries.rows("known")[0]["known_until_ms"]
     provisional = known_until_ms is None or known_until_ms < week.end_ms
     owed_before = _owed_before(queries)
-    ranked, workload_count = workloads(queries)
+    costliest, idlest = workloads(queries, figures)
     split = split_of(total)
     gaps = [(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")]
     return WeeklyReport(
@@ -105,9 +103,9 @@ def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> We
         by_day=_days(figures),
         by_team=_teams(figures, quota, departments, owed_before),
         by_pool=_pools(figures, unit_prices),
-        by_workload=tuple(row for row, rank, _ in ranked if rank <= MOST),
-        workload_count=workload_count,
-        idlest=idlest(queries, [(row, figure) for row, _, figure in ranked]),
+        by_workload=costliest,
+        workload_count=max((row["workload_count"] or 0 for row in figures), default=0),
+        idlest=idlest,
         own_lines=() if team else _own_lines(queries, split, prices),
         notes=notes(
             total,
