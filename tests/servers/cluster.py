@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.servers.controlplane import ADMIN, PROGRAMS, ControlPlane, start_control_plane
+from tests.servers.controlplane import PROGRAMS, ControlPlane, start_control_plane
 from tests.servers.fleet import H100, gpu_node
 from tests.servers.kueue import start_kueue
 from tests.servers.process import ServerError
@@ -73,7 +73,7 @@ def hello(plane: ControlPlane, nodes: int, gpus: int, seconds: float) -> str:
     curl = plane.folder / "curl"
     curl.write_text(
         f'silent\nshow-error\ncacert = "{plane.certificate.certificate}"\n'
-        f'header = "Authorization: Bearer {plane.tokens[ADMIN]}"\n',
+        f'header = "Authorization: Bearer {plane.token}"\n',
         encoding="utf-8",
     )
     return HELLO.format(

@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from kubernetes.client.api_client import ApiClient
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
-ADMIN = "admin"
 
 
 @dataclass
 class ControlPlane:
-    """A running control plane: its URL, its certificate, its people's tokens, and its processes."""
+    """A running control plane: its URL, its certificate, its administrator's token, and its processes."""
 
     folder: Path
     port: int
     certificate: Certificate
-    tokens: dict[str, str]
+    token: str
     processes: dict[str, Process] = field(default_factory=dict)
 
     @property
@@ -46,27 +45,34 @@ class ControlPlane:
         """A kubeconfig of its administrator, in the groups `system:masters`."""
         return self.folder / "kubeconfig"
 
-    def kubeconfig_of(self, user: str, context: str = "test") -> Path:
-        """A kubeconfig of one of `tokens`, as a file of its own."""
-        path = self.folder / (f"kubeconfig-{user}-{context}".replace(":", "-"))
-        path.write_text(yaml.safe_dump(self._kubeconfig(user, context)), encoding="utf-8")
+    def kubeconfig_of(self, token: str, context: str = "test") -> Path:
+        """A kubeconfig of somebody's token, with one context, as a file of its own."""
+        path = self.folder / f"kubeconfig-{context}-{secrets.token_hex(4)}"
+        path.write_text(yaml.safe_dump(self._kubeconfig(token, context)), encoding="utf-8")
         return path
 
-    def client(self, user: str = ADMIN, connections: int = 8) -> "ApiClient":
-        """A client of its API, as one of `tokens`."""
+    def client(self, token: str = "", connections: int = 8) -> "ApiClient":
+        """A client of its API, as the token's owner; without one, as the administrator."""
         from kubernetes.client.api_client import ApiClient
         from kubernetes.client.configuration import Configuration
         from kubernetes.config import load_kube_config_from_dict
 
         settings = Configuration()
-        load_kube_config_from_dict(self._kubeconfig(user, "test"), client_configuration=settings)
+        found = self._kubeconfig(token or self.token, "test")
+        load_kube_config_from_dict(found, client_configuration=settings)
         settings.connection_pool_maxsize = connections  # pyright: ignore[reportAttributeAccessIssue]  (not in the stubs)
         return ApiClient(settings)
+
+    def service_account(self, namespace: str, name: str) -> str:
+        """The token of a new service account, without any rights yet."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+        self.call("POST", path, {"metadata": {"name": name}})
+        return self.call("POST", f"{path}/{name}/token", {"spec": {}})["status"]["token"]
 
     def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One raw request as the administrator: the answer's JSON. Raises urllib.error.HTTPError."""
         request = urllib.request.Request(self.url + path, method=method)
-        request.add_header("Authorization", f"Bearer {self.tokens[ADMIN]}")
+        request.add_header("Authorization", f"Bearer {self.token}")
         request.add_header("Content-Type", kind)
         data = None if body is None else json.dumps(body).encode()
         trusted = ssl.create_default_context(cafile=self.certificate.certificate)
@@ -123,28 +129,24 @@ class ControlPlane:
     def _etcd(self) -> str:
         return (self.folder / "etcd.url").read_text(encoding="utf-8")
 
-    def _kubeconfig(self, user: str, context: str) -> dict[str, Any]:
+    def _kubeconfig(self, token: str, context: str) -> dict[str, Any]:
         cluster = {"server": self.url, "certificate-authority": str(self.certificate.certificate)}
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": context, "cluster": cluster}],
-            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
-            "contexts": [{"name": context, "context": {"cluster": context, "user": user}}],
+            "users": [{"name": context, "user": {"token": token}}],
+            "contexts": [{"name": context, "context": {"cluster": context, "user": context}}],
             "current-context": context,
         }
 
 
-def start_control_plane(folder: Path, people: Sequence[str] = ()) -> ControlPlane:
-    """A control plane with its data and logs in the folder, ready. Raises ServerError; then nothing is left running.
-
-    `people` are users (`system:serviceaccount:NAMESPACE:NAME` are, too) with tokens of their own and no rights.
-    """
-    tokens = {user: secrets.token_hex(16) for user in (ADMIN, *people)}
-    plane = ControlPlane(folder, free_port(), certificate(folder / "certificate"), tokens)
-    lines = [f"{token},{user},{user}{',system:masters' * (user == ADMIN)}" for user, token in tokens.items()]
-    (folder / "tokens.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plane.kubeconfig.write_text(yaml.safe_dump(plane._kubeconfig(ADMIN, "test")), encoding="utf-8")
+def start_control_plane(folder: Path) -> ControlPlane:
+    """A control plane with its data and logs in the folder, ready. Raises ServerError; then nothing is left running."""
+    plane = ControlPlane(folder, free_port(), certificate(folder / "certificate"), secrets.token_hex(16))
+    line = f'{plane.token},admin,admin,"system:masters"\n'
+    (folder / "tokens.csv").write_text(line, encoding="utf-8")
+    plane.kubeconfig.write_text(yaml.safe_dump(plane._kubeconfig(plane.token, "test")), encoding="utf-8")
     try:
         _start_etcd(plane)
         plane.start_api()

@@ -1,9 +1,12 @@
 """The control plane does what the tests need of it: pods are bound, run, end, stop slowly, or never start."""
 
+import time
 from datetime import datetime
 from typing import Any
 
+import pytest
 from kubernetes.client import CoreV1Api
+from kubernetes.client.exceptions import ApiException
 
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
@@ -79,3 +82,25 @@ def test_the_official_client_reads_it(control_plane: ControlPlane, ground: Groun
     found = api.sanitize_for_serialization(node)
     assert found["status"]["allocatable"]["nvidia.com/gpu"] == "8"
     assert found["metadata"]["labels"]["nvidia.com/gpu.replicas"] == "2"
+
+
+def test_a_service_account_may_do_what_it_is_given(ground: Ground) -> None:
+    token = ground.plane.service_account(ground.namespace, "reader")
+    api = CoreV1Api(ground.plane.client(token))
+    with pytest.raises(ApiException) as refused:
+        api.list_namespaced_pod(ground.namespace)
+    assert refused.value.status == 403
+    rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{ground.namespace}/rolebindings"
+    subject = {"kind": "ServiceAccount", "name": "reader", "namespace": ground.namespace}
+    role = {"kind": "ClusterRole", "name": "view", "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {"metadata": {"name": "reader"}, "subjects": [subject], "roleRef": role}
+    ground.plane.call("POST", rbac, binding)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            assert api.list_namespaced_pod(ground.namespace).items == []
+        except ApiException:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.fail("the role binding had no effect within 10 s")
