@@ -270,8 +270,8 @@ class Seats:
             seat.parts = allocations.requested_parts(seat.pod, machine)
         parts = seat.parts if seat.parts is not None else allocations.requested_parts(seat.pod, None)
         parts += sum(_parts_of(each) for each in seat.given.values())
-        if not parts:
-            return
+        if not parts and not (seat.end is not None and seat.pod.claims):
+            return  # who ended before its claims were seen is told without: an earlier life may have told them
         span = (seat.start_ms, seat.started_ms, seat.end)
         now = allocations.allocation_of(seat.pod, span, parts, seat.workload.workload_id, self._settings)
         before = seat.told
