@@ -40,7 +40,7 @@ test: $(DEV)  ## the whole test suite (ARGS="-k name -n0 --no-cov" to narrow it)
 	@$(RUN)/python -m pytest -m "not soak" $(ARGS)
 
 servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
-	@$(PYTHON) -m tests.servers.build $(ARGS)
+	@$(PYTHON) -S -m tests.servers.build $(ARGS)
 
 cluster: $(DEV)  ## a Kubernetes control plane with fake GPU nodes, until Ctrl-C (ARGS="--nodes 8 --kueue")
 	@$(RUN)/python -m tests.servers.cluster $(ARGS)

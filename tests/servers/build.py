@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-if __package__ in {None, ""}:
-    sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.servers.recipes import MODULES, RECIPES, Recipe, cache
 
 GET_GO = (
