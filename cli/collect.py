@@ -24,6 +24,10 @@ def collect(
       quartermaster collect --for 10m       ten minutes
     """
     import os
+    import signal
+
+    # Whoever sends it wants a reload: before there is anything to reload it must not be the end.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     from collector.command import run
     from quartermaster.config.units import duration_ms

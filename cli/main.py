@@ -1,5 +1,6 @@
 """The command `quartermaster`: its sub-commands, the options before them, errors as two lines."""
 
+import shlex
 import signal
 import sys
 from io import TextIOWrapper
@@ -66,7 +67,10 @@ app.command()(version)
 
 
 def run() -> None:
-    """The entry point. Exit codes: 0, 1 a failure, 2 wrong usage, 130 after Ctrl-C, and errors' own."""
+    """The entry point. Exit codes: 0, 1 a failure, 2 wrong usage, 130 after Ctrl-C, and errors' own.
+
+    A traceback is shown with --debug alone.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -84,6 +88,25 @@ def run() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        output.complain(_unforeseen(error))
+        sys.exit(QuartermasterError.exit_code)
+
+
+def _unforeseen(error: Exception) -> QuartermasterError:
+    """What nobody turned into words before it came here: the system's trouble, or a fault of ours."""
+    again = f"{Path(sys.argv[0]).name} --debug {shlex.join(sys.argv[1:])}"
+    if isinstance(error, OSError) and error.strerror:
+        about = f"{error.filename}: " if error.filename else ""
+        return QuartermasterError(
+            f"{about}{error.strerror}", f"see to the disk, the folder and its rights; {again} shows where"
+        )
+    return QuartermasterError(
+        f"{type(error).__name__}: {error}",
+        f"this is a fault of Quartermaster: please report what {again} prints",
+    )
 
 
 def _end(signal_number: int, frame: FrameType | None) -> None:

@@ -21,10 +21,14 @@ _FILE, _LOCK = "identity.json", "lock"
 def only_collector(folder: Path) -> Generator[Writer]:
     """Be the only collector that uses the spool's folder, as the writer with its name, in a new epoch.
 
-    The kernel frees the lock when its holder dies. Raises InputError while another process has it.
+    The kernel frees the lock when its holder dies. Raises InputError while another process has it, and where
+    nothing can be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o660)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o660)
+    except OSError as error:
+        raise _unusable(folder, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,11 +38,22 @@ def only_collector(folder: Path) -> Generator[Writer]:
                 f"another collector (process {holder or 'unknown'}) has the spool {folder}",
                 "stop it first, or give this one a spool of its own: collector.spool.path",
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield _next(folder)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            writer = _next(folder)
+        except OSError as error:
+            raise _unusable(folder, error) from error
+        yield writer
     finally:
         os.close(descriptor)
+
+
+def _unusable(folder: Path, error: OSError) -> InputError:
+    return InputError(
+        f"the spool {folder} cannot be written: {error.strerror}",
+        "make room, or let the user write there; or name another folder: collector.spool.path",
+    )
 
 
 def _next(folder: Path) -> Writer:

@@ -59,7 +59,7 @@ _KINDS = (
         frozenset({errno.EIO, errno.ESTALE}),
         ("disk i/o error", "input/output error", "stale file handle"),
         "the disk of the ledger in {where} fails: {line}",
-        "see whether the disk is over a quota, away or failing; nothing of this write was kept",
+        "see whether the disk is full, over a quota, away or failing; nothing of this write was kept",
     ),
     _Kind(
         frozenset(),

@@ -15,6 +15,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from collector.identity import only_collector
+from quartermaster.errors import InputError
 from sql.ledger import Ledger, open_ledger
 
 from .conftest import Server, hang, page
@@ -243,3 +245,26 @@ async def test_one_round_and_what_stands_in_the_way(server: Server, collector: C
     await collector.start("--once")
     assert collector.process is not None
     assert await asyncio.wait_for(collector.process.wait(), PATIENCE_S) == 1, "a target gave nothing"
+
+
+async def test_a_reload_that_comes_before_there_is_anything_to_reload_does_not_end_it(
+    server: Server, collector: Collector
+) -> None:
+    server.answers["/n1"] = page("n1")
+    collector.configure([server.url("/n1")])
+    await collector.start()
+    await collector.until(lambda: collector.said("collecting"))
+    assert collector.process is not None
+    collector.process.send_signal(signal.SIGHUP)
+    await collector.until(lambda: bool(collector.acknowledged()))
+    assert await collector.end() == 0
+
+
+def test_a_spool_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match=r"spool .* cannot be written: Not a directory") as caught,
+        only_collector(tmp_path / "file" / "spool"),
+    ):
+        pass
+    assert "collector.spool.path" in caught.value.hint
