@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Any, cast
@@ -31,6 +32,8 @@ _TOLD_ONCE = {
     "quotas_versions": ("cluster", "quota_id"),
     "authority_versions": ("cluster", "authority_id"),
 }
+# What is left of these ends with its allocation, which the batch itself may tell.
+_LAST = {"holdings_versions"}
 # Of these the first that is told stays; of all others each change is a version.
 _FIRST_STAYS = {"label_refs", "workloads_versions"}
 
@@ -163,11 +166,13 @@ def commit(ledger: Ledger, batch: Batch) -> bool:
         for opening in batch.openings:
             _open(ledger, cursor, opening, batch.recorded_at)
         for census in batch.censuses:
-            _count(ledger, cursor, census, batch.recorded_at)
+            _count(ledger, cursor, census, census.present.keys() - _LAST, batch.recorded_at)
         for table, rows in batch.frames.items():
             told = _untold(cursor, table, rows) if table in _TOLD_ONCE else rows
             if told.height:
                 ledger.insert(cursor, table, told, recorded_at=batch.recorded_at)
+        for census in batch.censuses:
+            _count(ledger, cursor, census, census.present.keys() & _LAST, batch.recorded_at)
 
     return ledger.write(batch.key, work, author="collector")
 
@@ -202,15 +207,22 @@ def _open(ledger: Ledger, cursor: Cursor, opening: Opening, recorded_at: int) ->
         ledger.insert(cursor, "gaps_versions", frame([down]), recorded_at=recorded_at)
 
 
-def _count(ledger: Ledger, cursor: Cursor, census: Census, recorded_at: int) -> None:
+def _count(
+    ledger: Ledger, cursor: Cursor, census: Census, tables: AbstractSet[str], recorded_at: int
+) -> None:
     """End what an earlier life left open and the census does not find."""
     who: dict[str, Any] = {"cluster": census.cluster, "source": census.source}
     (seen_ms,) = cast(tuple[int | None], cursor.execute(_query("seen_until"), who).fetchone())
     bounds: dict[str, Any] = {"at_ms": census.at_ms, "seen_ms": seen_ms}
     bounds |= {"end_uids": list(census.ends), "ends_ms": list(census.ends.values())}
-    for table, present in census.present.items():
+    for table in sorted(tables):
         query = _query(f"left_{table.removesuffix('_versions')}")
-        given = {**who, **bounds, "present": list(present), "nodes": list(census.present["nodes_versions"])}
+        given = {
+            **who,
+            **bounds,
+            "present": list(census.present[table]),
+            "nodes": list(census.present["nodes_versions"]),
+        }
         rows = cursor.sql(query, params={key: given[key] for key in given if f"${key}" in query}).pl()
         if rows.height:
             ledger.insert(cursor, table, rows, recorded_at=recorded_at)
