@@ -17,7 +17,7 @@ import yaml
 from tests.servers.certificate import Certificate, certificate
 from tests.servers.process import Process, answers, free_port
 from tests.servers.recipes import program
-from tests.servers.stages import write_stages
+from tests.servers.stages import LOST, write_stages
 
 if TYPE_CHECKING:
     from kubernetes.client.api_client import ApiClient
@@ -157,6 +157,7 @@ def start_control_plane(folder: Path) -> ControlPlane:
             f"--service-account-private-key-file={plane.certificate.key}",
             "--leader-elect=false",
             "--controllers=*,-nodeipam,-cloud-node-lifecycle",
+            "--node-eviction-rate=100",
             "--secure-port=0",
         )
         plane.start("kube-scheduler", as_admin, "--leader-elect=false", "--secure-port=0")
@@ -165,7 +166,7 @@ def start_control_plane(folder: Path) -> ControlPlane:
         plane.start(
             "kwok",
             as_admin,
-            "--manage-all-nodes=true",
+            f"--manage-nodes-with-label-selector=!{LOST}",
             "--node-lease-duration-seconds=40",
             f"--config={folder / 'stages.yaml'}",
             f"--server-address=127.0.0.1:{port}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.servers.controlplane import ControlPlane
-from tests.servers.stages import ENDS_AFTER, EXIT_CODE, PREFIX
+from tests.servers.stages import ENDS_AFTER, EXIT_CODE, LOST, PREFIX
 
 GROUND = f"{PREFIX}ground"
 H100 = "NVIDIA-H100-80GB-HBM3"
@@ -75,6 +75,20 @@ class Ground:
     def on_own_nodes(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec that only nodes of this test fit."""
         return {"nodeSelector": {GROUND: self.namespace}} | spec
+
+    def lose(self, node: str) -> None:
+        """A node's kubelet falls silent, and the node is known as such: Ready is Unknown.
+
+        While another node is Ready, its pods are deleted when their toleration of that ends (300 s unless they say so).
+        """
+        path = f"/api/v1/nodes/{node}"
+        self.plane.call(
+            "PATCH", path, {"metadata": {"labels": {LOST: "yes"}}}, "application/merge-patch+json"
+        )
+        unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+        patch = {"status": {"conditions": [unknown]}}
+        self.plane.call("PATCH", f"{path}/status", patch, "application/strategic-merge-patch+json")
+        self.wait(path, tainted)
 
     @property
     def path(self) -> str:

@@ -12,6 +12,7 @@ PREFIX = "quartermaster.test/"
 ENDS_AFTER = f"{PREFIX}ends-after"
 EXIT_CODE = f"{PREFIX}exit-code"
 STOPS_AFTER = f"{PREFIX}stops-after"
+LOST = f"{PREFIX}lost"
 IMAGE_FAILS = f"{PREFIX}image-fails"
 
 _TAKEN = {

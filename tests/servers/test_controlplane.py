@@ -68,6 +68,17 @@ def test_a_pod_whose_image_fails_is_bound_and_never_runs(ground: Ground) -> None
     assert pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff"
 
 
+def test_a_lost_nodes_pods_are_deleted_but_do_not_end(ground: Ground) -> None:
+    node = ground.node()
+    ground.node(gpus=0)
+    ground.pod("orphan", tolerations=[{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}])
+    ground.wait_for_pod("orphan")
+    ground.lose(node)
+    orphan = f"{ground.path}/pods/orphan"
+    found = ground.wait(orphan, lambda pod: "deletionTimestamp" in pod["metadata"])
+    assert found["status"]["phase"] == "Running"
+
+
 def test_slices_are_resources_of_their_own(ground: Ground) -> None:
     ground.node(gpus=1, resources={"nvidia.com/mig-1g.10gb": 7})
     ground.pod("slice", resource="nvidia.com/mig-1g.10gb")
