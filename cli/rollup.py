@@ -57,7 +57,7 @@ def rollup(
 
         rolled = roll_up(ledger, now, time_zone, clusters, tell, everything=everything)
         bar.update(task, description="charging", total=None)
-        charged = charge(ledger, now, time_zone)
+        charged = charge(ledger, now, time_zone, everything=everything)
     if as_json:
         output.emit_json(_as_value(declared, read, rolled, charged))
         return
@@ -72,8 +72,7 @@ def rollup(
             "there is nothing to roll up: the ledger knows no node yet; quartermaster collect fills it"
         )
     output.say(
-        f"charges: {len(charged.changed_days)} of {len(charged.days)} business days written anew, "
-        f"{charged.lines:,} lines in all"
+        f"charges: {len(charged.changed_days)} business days written anew, {len(charged.days)} looked at"
     )
 
 

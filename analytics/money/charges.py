@@ -1,12 +1,12 @@
 """Charges: usage turned into lines of cost, a business day each, that add up to the pools' cost exactly."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from analytics.business import Day, business_day, days_between
+from analytics.business import Day, business_day
+from analytics.money.due import all_days, due_days, due_key
 from analytics.money.rates import FOREVER_MS, Prices, money_sql, read_prices
 from quartermaster.clock import HOUR_MS, to_datetime, to_iso
 from quartermaster.errors import LedgerError
@@ -46,7 +46,7 @@ class Charged:
 
     days: tuple[str, ...]  # the business days that were looked at
     changed_days: tuple[str, ...]  # of these, those whose lines were replaced; the others were right already
-    lines: int  # of all these days
+    lines: int  # of all the days that were looked at
     unpriced_until_ms: int | None  # usage before it has no charges: no rate card had begun. None: all has
 
 
@@ -62,45 +62,43 @@ class _Used:
     end_ms: int
 
 
-def charge(ledger: Ledger, now_ms: int, time_zone: str, days: Sequence[str] | None = None) -> Charged:
-    """Charge the usage of the business days (all that have usage or charges, where none are named).
+def charge(
+    ledger: Ledger,
+    now_ms: int,
+    time_zone: str,
+    days: Sequence[str] | None = None,
+    *,
+    everything: bool = False,
+) -> Charged:
+    """Charge the usage of the business days; where none are named, of those that are due (or of all).
 
-    Lines that are there already, and right, stay untouched: repeated, it changes nothing. Usage before the
-    first rate card begins has no lines. Nothing is written when it raises: ConfigurationError where a card in
-    force has no price for a model that was there, LedgerError where a price changes within a row of usage.
+    Due are days whose usage or prices have changed since it last charged what was due. Lines that are there
+    already, and right, stay untouched: repeated, it changes nothing. Usage before the first rate card begins
+    has no lines. Nothing is written when it raises: ConfigurationError where a card in force has no price for
+    a model that was there, LedgerError where a price changes within a row of usage.
     """
-    with ledger.exclusive("charges"):
-        chosen = (
-            _all_days(ledger, time_zone) if days is None else [business_day(day, time_zone) for day in days]
+    with ledger.exclusive("charges"), ledger.reading() as cursor:  # all of one state of the ledger
+        row = cursor.execute("select id from ducklake_current_snapshot('lake')").fetchone()
+        snapshot_id = int(row[0]) if row else 0
+        if days is not None:
+            chosen, key = [business_day(day, time_zone) for day in days], f"charges/named/{snapshot_id}"
+        else:
+            key = due_key(snapshot_id, time_zone)
+            chosen = all_days(cursor, time_zone) if everything else due_days(cursor, snapshot_id, time_zone)
+        prices = read_prices(cursor)
+        _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in chosen])
+        used = [_Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
+        _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in chosen}))
+        _refuse_misfits(cursor, prices)
+        cursor.execute(
+            f"create temp table new_lines as {money_sql('lines')}", {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS}
         )
-        with contextlib.closing(ledger.cursor()) as cursor:
-            prices = read_prices(cursor)
-            _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in chosen])
-            used = [_Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
-            _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in chosen}))
-            _refuse_misfits(cursor, prices)
-            cursor.execute(
-                f"create temp table new_lines as {money_sql('lines')}",
-                {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS},
-            )
-            lines: int = cursor.sql("select count(*) as lines from new_lines").pl().item()
-            changed: list[str] = (
-                cursor.sql(money_sql("changed_days")).pl().get_column("business_day").to_list()
-            )
-            if changed:
-                new = cursor.sql("select * from new_lines").pl().filter(pl.col("business_day").is_in(changed))
-                _replace(ledger, changed, new, now_ms)
+        lines: int = cursor.sql("select count(*) as lines from new_lines").pl().item()
+        changed: list[str] = cursor.sql(money_sql("changed_days")).pl().get_column("business_day").to_list()
+        if changed:
+            new = cursor.sql("select * from new_lines").pl().filter(pl.col("business_day").is_in(changed))
+            _replace(ledger, key, changed, new, now_ms)
         return Charged(tuple(day.day for day in chosen), tuple(changed), lines, _unpriced_until(prices, used))
-
-
-def _all_days(ledger: Ledger, time_zone: str) -> list[Day]:
-    used = ledger.query(
-        "select epoch_ms(min(row_start_at)) a, epoch_ms(max(row_end_at)) b from usage_hourly"
-    ).row(0)
-    days = {} if used[0] is None else {day.day: day for day in days_between(used[0], used[1], time_zone)}
-    for (charged,) in ledger.query("select distinct business_day from charges").iter_rows():
-        days.setdefault(charged, business_day(charged, time_zone))
-    return [days[name] for name in sorted(days)]
 
 
 def _segments(prices: Prices, used: Sequence[_Used], days: dict[str, Day]) -> list[tuple[object, ...]]:
@@ -151,7 +149,7 @@ def _refuse_misfits(cursor: Cursor, prices: Prices) -> None:
     raise LedgerError(f"{where} does not add up to its capacity", "run quartermaster ledger check")
 
 
-def _replace(ledger: Ledger, days: Sequence[str], lines: pl.DataFrame, now_ms: int) -> None:
+def _replace(ledger: Ledger, key: str, days: Sequence[str], lines: pl.DataFrame, now_ms: int) -> None:
     def work(cursor: Cursor) -> None:
         cursor.execute(
             "delete from charges where kind <> 'correction' and business_day in (select unnest(?))", [days]
@@ -159,8 +157,7 @@ def _replace(ledger: Ledger, days: Sequence[str], lines: pl.DataFrame, now_ms: i
         if len(lines):
             ledger.insert(cursor, "charges", lines, recorded_at=now_ms)
 
-    last = ledger.query("select max(snapshot_id) as last from ducklake_snapshots('lake')").item()
-    ledger.write(f"charges/{last}", work, message=f"charges of {len(days)} business days")
+    ledger.write(key, work, message=f"charges of {len(days)} business days")
 
 
 def _unpriced_until(prices: Prices, used: Sequence[_Used]) -> int | None:

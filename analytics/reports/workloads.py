@@ -1,5 +1,7 @@
 """The workloads of a week: the costliest, and the idlest with what to do about them."""
 
+from collections.abc import Mapping
+
 from analytics.reports.advice import Evidence, advice, signals
 from analytics.reports.figures import Amount, IdleRow, WorkloadRow, millionths
 from analytics.reports.queries import Queries, Row, split_of
@@ -8,50 +10,43 @@ MOST = 100  # workloads, by cost
 IDLEST = 10  # workloads, by the cost of their idle time
 
 
-def workloads(queries: Queries) -> tuple[list[tuple[WorkloadRow, int, Row]], int]:
-    """The costliest and the idlest, each with its rank by cost and its sums; and how many held something."""
-    found = queries.rows("workloads", most=MOST, idlest=IDLEST)
-    ids = [row["workload_id"] for row in found]
+def workloads(queries: Queries, figures: list[Row]) -> tuple[tuple[WorkloadRow, ...], tuple[IdleRow, ...]]:
+    """The costliest and the idlest workloads of the figures, in order, the idlest with what their devices showed."""
+    ranked = sorted((row for row in figures if row["place"] is not None), key=lambda row: row["place"])
+    ids = sorted({row["workload_id"] for row in ranked})
     names = (
         {(row["cluster"], row["workload_id"]): row for row in queries.rows("names", ids=ids)} if ids else {}
     )
-    ranked: list[tuple[WorkloadRow, int, Row]] = []
-    for row in found:
-        name = names.get((row["cluster"], row["workload_id"]), {})
-        workload = WorkloadRow(
-            cluster=row["cluster"],
-            workload_id=row["workload_id"],
-            team=row["team"] or "",
-            kind=name.get("kind") or "workload",
-            namespace=name.get("namespace") or "",
-            name=name.get("name") or f"{row['workload_id']:x}",
-            split=split_of(row),
-            stalled_pms=row["stalled"],
-            faulted_pms=row["faulted"],
-            not_started_pms=row["not_started"],
-            estimated_pms=row["estimated"],
-            adjustments=millionths(row["adjustment_micros"]),
-            cost=millionths(row["owed_micros"]),
-        )
-        ranked.append((workload, row["cost_rank"], row))
-    return ranked, (found[0]["workload_count"] if found else 0)
+    idle = [row for row in ranked if row["level"] == "idlest"]
+    ids = sorted({row["workload_id"] for row in idle})
+    devices = (
+        {(row["cluster"], row["workload_id"]): row for row in queries.rows("devices", ids=ids)} if ids else {}
+    )
+    return (
+        tuple(_workload_row(row, names) for row in ranked if row["level"] == "costliest"),
+        tuple(
+            _idle_row(_workload_row(row, names), row, devices.get((row["cluster"], row["workload_id"]), {}))
+            for row in idle
+        ),
+    )
 
 
-def idlest(queries: Queries, candidates: list[tuple[WorkloadRow, Row]]) -> tuple[IdleRow, ...]:
-    """Of workloads with their sums, those that wasted most, with what their devices showed."""
-    chosen = sorted(
-        ((row["idle_rank"], workload, row) for workload, row in candidates if row["mostly_idle"]),
-        key=lambda one: one[0],
-    )[:IDLEST]
-    if not chosen:
-        return ()
-    devices = {
-        (row["cluster"], row["workload_id"]): row
-        for row in queries.rows("devices", ids=[workload.workload_id for _, workload, _ in chosen])
-    }
-    return tuple(
-        _idle_row(workload, row, devices.get((workload.cluster, workload.workload_id), {}))
-        for _, workload, row in chosen
+def _workload_row(row: Row, names: Mapping[tuple[str, int], Row]) -> WorkloadRow:
+    name = names.get((row["cluster"], row["workload_id"]), {})
+    return WorkloadRow(
+        cluster=row["cluster"],
+        workload_id=row["workload_id"],
+        team=row["team"] or "",
+        kind=name.get("kind") or "workload",
+        namespace=name.get("namespace") or "",
+        name=name.get("name") or f"{row['workload_id']:x}",
+        split=split_of(row),
+        stalled_pms=row["stalled"],
+        faulted_pms=row["faulted"],
+        not_started_pms=row["not_started"],
+        estimated_pms=row["estimated"],
+        adjustments=millionths(row["adjustment_micros"]),
+        cost=millionths(row["owed_micros"]),
     )
 
 
