@@ -244,6 +244,20 @@ def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
     assert any(step.what == "merge" for step in steps)
 
 
+def test_upkeep_waits_for_those_who_read(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        upgrade(ledger)
+        fill(ledger, 9)
+        with ledger.reading() as cursor:
+            before = cursor.execute("select count(*) from samples").fetchone()
+            assert compact(ledger, now_ms()) == []
+            assert compact(ledger, now_ms(), everything=True, budget_s=0.2) == []
+            assert cursor.execute("select count(*) from samples").fetchone() == before
+        assert files_of(ledger) == 9
+        compact(ledger, now_ms(), everything=True)
+        assert files_of(ledger) == 1
+
+
 def test_the_state_tells_what_there_is(ledger: Ledger) -> None:
     fill(ledger, 3)
     now = state(ledger)
