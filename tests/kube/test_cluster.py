@@ -1,0 +1,347 @@
+"""On a real control plane with fake GPU nodes: what the collector tells, against the test's own record."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from collector.kubernetes.resources import RESOURCES
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.source import KubernetesSource, Taken
+from collector.kubernetes.talk import connect
+from collector.log import Log
+from quartermaster.clock import from_iso, now_ms
+from quartermaster.config.model import KubernetesPart
+from quartermaster.errors import LedgerVersionError
+from quartermaster.parts import GPU_PARTS
+from sql.ledger import open_ledger
+from tests.servers.controlplane import ControlPlane
+from tests.servers.fleet import Ground
+
+ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "collector.yaml"
+PLACES = {
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": "/api/v1/namespaces/quartermaster/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+}
+G = GPU_PARTS
+
+
+def make(plane: ControlPlane, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Make an object; one that is there already is left."""
+    try:
+        return plane.call("POST", path, body)
+    except urllib.error.HTTPError as error:
+        if error.code != 409:
+            raise
+        return {}
+
+
+@pytest.fixture
+def collectors_token(control_plane: ControlPlane) -> str:
+    """A token of the service account that deploy/rbac makes, with the rights that it gives."""
+    for each in yaml.safe_load_all(ROLES.read_text(encoding="utf-8")):
+        make(control_plane, PLACES[each["kind"]], each)
+    path = f"{PLACES['ServiceAccount']}/collector/token"
+    return control_plane.call("POST", path, {"spec": {}})["status"]["token"]
+
+
+Sources = Callable[..., KubernetesSource]
+
+
+@pytest.fixture
+def sources(control_plane: ControlPlane) -> Iterator[Sources]:
+    """Starts Kubernetes sources with a token."""
+    started: list[KubernetesSource] = []
+
+    def start(token: str, **settings: Any) -> KubernetesSource:
+        path = control_plane.kubeconfig_of(token)
+        api = connect(
+            KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False), "c", 20
+        )
+        source = KubernetesSource(
+            Settings("c", telemetry=False, **settings), api, now_ms, Log("plain"), 180_000
+        )
+        started.append(source)
+        source.start()
+        return source
+
+    yield start
+    for source in started:
+        source.stop()
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+def allocations(taken: Taken, namespace: str) -> dict[str, dict[str, Any]]:
+    rows = taken.frames.get("allocations_versions")
+    found = rows.to_dicts() if rows is not None else []
+    return {row["pod"]: row for row in found if row["namespace"] == namespace}
+
+
+def test_the_role_is_all_that_is_needed_and_names_all_that_is_read(
+    sources: Sources, collectors_token: str, ground: Ground
+):
+    ground.node()
+    ground.pod("p", gpus=2)
+    bound = ground.wait_for_pod("p")
+    source = sources(collectors_token)
+    until(lambda: source.complete)
+    found = allocations(source.take(now_ms()), ground.namespace)["p"]
+    assert (found["gpu_parts"], found["node"]) == (2 * G, bound["spec"]["nodeName"])
+    troubles = {
+        each.resource.name: each.state.trouble.kind
+        for each in source._watchers
+        if each.state.trouble is not None
+    }
+    assert set(troubles.values()) <= {"absent"}, "what the cluster has may all be read"
+    given = next(each for each in yaml.safe_load_all(ROLES.read_text()) if each["kind"] == "ClusterRole")
+    watched = {
+        f"{plural}.{group}" if group else plural
+        for rule in given["rules"]
+        if "watch" in rule["verbs"]
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+    }
+    assert watched == {each.name for each in RESOURCES}
+    assert {verb for rule in given["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+def test_without_a_right_it_goes_on_and_says_what_is_lost(
+    sources: Sources, control_plane: ControlPlane, ground: Ground, capsys: pytest.CaptureFixture[str]
+):
+    token = control_plane.service_account(ground.namespace, "poor")
+    rule = {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}
+    role = {"metadata": {"name": f"poor-{ground.namespace}"}, "rules": [rule]}
+    make(control_plane, PLACES["ClusterRole"], role)
+    reference = {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": f"poor-{ground.namespace}",
+    }
+    subject = {"kind": "ServiceAccount", "name": "poor", "namespace": ground.namespace}
+    binding = {"metadata": {"name": f"poor-{ground.namespace}"}, "roleRef": reference, "subjects": [subject]}
+    make(control_plane, PLACES["ClusterRoleBinding"], binding)
+    ground.node()
+    ground.pod("p", gpus=2)
+    ground.wait_for_pod("p")
+    source = sources(token)
+    until(lambda: source.complete)
+    assert allocations(source.take(now_ms()), ground.namespace)["p"]["gpu_parts"] == 2 * G
+    said = capsys.readouterr()
+    assert "quotas of namespaces are not known" in said.out + said.err
+
+
+def test_owners_of_unknown_kinds_are_looked_up(sources: Sources, control_plane: ControlPlane, ground: Ground):
+    names = {"plural": "trains", "singular": "train", "kind": "Train"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "example.test", "scope": "Namespaced", "names": names, "versions": [version]}
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    make(control_plane, crds, {"metadata": {"name": "trains.example.test"}, "spec": spec})
+    trains = f"/apis/example.test/v1/namespaces/{ground.namespace}/trains"
+
+    def make_train() -> dict[str, Any]:
+        with suppress(urllib.error.HTTPError):
+            body = {"apiVersion": "example.test/v1", "kind": "Train", "metadata": {"name": "big"}}
+            return control_plane.call("POST", trains, body)
+        return {}
+
+    train: dict[str, Any] = {}
+    until(lambda: bool(train.update(make_train()) or train))
+    owner = {"apiVersion": "example.test/v1", "kind": "Train", "name": "big", "uid": train["metadata"]["uid"]}
+    container = {"name": "m", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    template = {"spec": ground.on_own_nodes({"containers": [container], "restartPolicy": "Never"})}
+    job = {
+        "metadata": {"name": "part", "ownerReferences": [{**owner, "controller": True}]},
+        "spec": {"template": template, "parallelism": 2, "completions": 2},
+    }
+    ground.node()
+    control_plane.call("POST", f"/apis/batch/v1/namespaces/{ground.namespace}/jobs", job)
+    ground.wait(
+        f"{ground.path}/pods", lambda pods: len([p for p in pods["items"] if "nodeName" in p["spec"]]) == 2
+    )
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    taken = source.take(now_ms())
+    ids = {row["workload_id"] for row in allocations(taken, ground.namespace).values()}
+    workloads = [row for row in taken.frames["workloads_versions"].to_dicts() if row["workload_id"] in ids]
+    assert [(row["kind"], row["name"], json.loads(row["owner_chain"])) for row in workloads] == [
+        ("Train", "big", ["Job/part", "Train/big"])
+    ]
+
+
+def test_a_quota_that_refuses_a_jobs_pods_is_demand(
+    sources: Sources, control_plane: ControlPlane, ground: Ground
+):
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    quota = {"metadata": {"name": "rq"}, "spec": {"hard": {"requests.nvidia.com/gpu": "1"}}}
+    control_plane.call("POST", f"{ground.path}/resourcequotas", quota)
+    ground.wait(f"{ground.path}/resourcequotas/rq", lambda found: "hard" in found["status"])
+    ground.node()
+    container = {"name": "m", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
+    template = {"spec": ground.on_own_nodes({"containers": [container], "restartPolicy": "Never"})}
+    job = {"metadata": {"name": "big"}, "spec": {"template": template, "parallelism": 3, "completions": 3}}
+    control_plane.call("POST", f"/apis/batch/v1/namespaces/{ground.namespace}/jobs", job)
+    demand: list[dict[str, Any]] = []
+    quotas: list[dict[str, Any]] = []
+
+    def told() -> bool:
+        frames = source.take(now_ms()).frames
+        for table, rows in (("demand_versions", demand), ("quotas_versions", quotas)):
+            rows.extend(frames[table].to_dicts() if table in frames else [])
+        return any(row["namespace"] == ground.namespace for row in demand)
+
+    until(told)
+    (first, *_) = [row for row in demand if row["namespace"] == ground.namespace]
+    assert (first["pods"], first["gpu_parts"]) == (3, 6 * G)
+    assert "exceeded quota" in first["reason"]
+    until(lambda: told() and any(row["source_object"].endswith(f"{ground.namespace}/rq") for row in quotas))
+
+
+class Collector:
+    """`quartermaster collect` as a process of its own, upon a ledger of the test's."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        (folder / "q.yaml").write_text(
+            "ledger: {path: ledger}\nbusiness: {time_zone: UTC}\n"
+            "clusters: [{name: c, holders: kubernetes, dcgm: {interval: 1s, timeout: 500ms}, "
+            f"kubernetes: {{kubeconfig: '{plane.kubeconfig}'}}}}]\n"
+            "collector: {listen: '127.0.0.1:0'}\n"
+        )
+        self.folder, self.process = folder, None
+
+    def start(self) -> None:
+        log = (self.folder / "log").open("ab")
+        command = [sys.executable, "-m", "cli", "--config", str(self.folder / "q.yaml"), "collect"]
+        self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
+            command, stdout=log, stderr=log, env={**os.environ, "COVERAGE_PROCESS_START": ""}
+        )
+        log.close()
+
+    def end(self, how: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(60)
+            self.process = None
+
+    def rows(self, namespace: str) -> dict[str, dict[str, Any]]:
+        query = """
+            select pod, node, gpu_parts, end_evidence, epoch_ms(start_at) as start_ms, epoch_ms(end_at) as end_ms,
+              epoch_ms(started_at) as started_ms, epoch_ms(sure_end_at) as sure_ms
+            from allocations where namespace = ?
+        """
+        if not (self.folder / "ledger" / "catalog.sqlite").exists():
+            return {}
+        try:
+            with open_ledger(self.folder / "ledger") as ledger:
+                return {row["pod"]: row for row in ledger.query(query, [namespace]).to_dicts()}
+        except LedgerVersionError:
+            return {}  # it is being made just now
+
+    def until(
+        self, namespace: str, holds: Callable[[dict[str, dict[str, Any]]], bool], seconds: float = 60
+    ) -> None:
+        """Wait until the ledger says it."""
+        end = time.monotonic() + seconds
+        while not holds(self.rows(namespace)):
+            if time.monotonic() > end:
+                tail = (self.folder / "log").read_text()[-3000:]
+                raise TimeoutError(f"the ledger never said so: {self.rows(namespace)}\n{tail}")
+            time.sleep(0.3)
+
+
+@pytest.fixture
+def collector(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Collector]:
+    made = Collector(control_plane, tmp_path)
+    yield made
+    made.end(signal.SIGKILL)
+
+
+def seen(pod: dict[str, Any]) -> tuple[int, int | None]:
+    """A pod's binding and end as the API server shows them: the test's own record."""
+    conditions = {each["type"]: each for each in pod["status"]["conditions"]}
+    ended = pod["status"]["containerStatuses"][0]["state"].get("terminated", {}).get("finishedAt")
+    return from_iso(conditions["PodScheduled"]["lastTransitionTime"]), from_iso(ended) if ended else None
+
+
+def test_a_scripted_hour_in_seconds_with_the_collector_killed_in_between(
+    collector: Collector, ground: Ground
+):
+    """Jobs, a gang, a graceful and a forced deletion, an eviction; kills with SIGKILL while pods come and go."""
+    plane, ns = ground.plane, ground.namespace
+    record: dict[str, tuple[int, int | None]] = {}
+    ground.node(gpus=8)
+    ground.node(gpus=8)
+    collector.start()
+
+    ground.pod("short", gpus=1, ends_after_s=2)  # begins and ends under the collector's eyes
+    for number in range(4):
+        ground.pod(f"gang-{number}", gpus=2)
+    for number in range(4):
+        record[f"gang-{number}"] = seen(ground.wait_for_pod(f"gang-{number}"))
+    record["short"] = seen(ground.wait_for_pod("short", "Succeeded"))
+    collector.until(ns, lambda rows: len(rows) == 5 and rows["short"]["end_ms"] is not None)
+
+    collector.end(signal.SIGKILL)
+    ground.pod("unseen", gpus=1, ends_after_s=1)  # begins and ends while nobody watches
+    record["unseen"] = seen(ground.wait_for_pod("unseen", "Succeeded"))
+    plane.call("DELETE", f"{ground.path}/pods/gang-0?gracePeriodSeconds=0")  # its end is not to be learnt
+    away_until = now_ms()
+    collector.start()
+    collector.until(ns, lambda rows: "unseen" in rows and rows["gang-0"]["end_ms"] is not None)
+
+    before = now_ms()
+    plane.call("DELETE", f"{ground.path}/pods/gang-1?gracePeriodSeconds=0")  # forced, under its eyes
+    after = now_ms()
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "gang-2", "namespace": ns},
+    }
+    plane.call("POST", f"{ground.path}/pods/gang-2/eviction", eviction)
+    ground.wait(
+        f"{ground.path}/pods",
+        lambda pods: all(each["metadata"]["name"] != "gang-2" for each in pods["items"]),
+    )
+    evicted_by = now_ms()
+    collector.until(ns, lambda rows: all(rows[f"gang-{n}"]["end_ms"] is not None for n in (1, 2)))
+
+    collector.end(signal.SIGKILL)
+    collector.start()
+    ground.pod("late", gpus=4, ends_after_s=1)
+    record["late"] = seen(ground.wait_for_pod("late", "Succeeded"))
+    collector.until(ns, lambda rows: "late" in rows and rows["late"]["end_ms"] is not None)
+    collector.end(signal.SIGTERM)
+
+    rows = collector.rows(ns)
+    assert set(rows) == set(record)
+    assert {name: row["start_ms"] for name, row in rows.items()} == {
+        name: each[0] for name, each in record.items()
+    }
+    for name in ("short", "unseen", "late"):
+        assert rows[name]["end_ms"] == record[name][1], name
+        assert rows[name]["sure_ms"] == record[name][1], name
+    assert rows["gang-0"]["end_evidence"].startswith("missed")
+    assert rows["gang-0"]["sure_ms"] < away_until <= rows["gang-0"]["end_ms"] + 1000
+    assert before <= rows["gang-1"]["end_ms"] <= after + 1000
+    assert rows["gang-2"]["end_ms"] <= evicted_by + 1000
+    assert rows["gang-3"]["end_ms"] is None
+    assert [rows[f"gang-{n}"]["gpu_parts"] for n in range(4)] == [2 * G] * 4
