@@ -91,8 +91,17 @@ def run() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
+        if _interrupted(error):
+            sys.exit(130)
         output.complain(_unforeseen(error))
         sys.exit(QuartermasterError.exit_code)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind the error: some libraries wrap it while they are loaded."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _unforeseen(error: Exception) -> QuartermasterError:

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import multiprocessing
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -119,7 +120,8 @@ class SimulatorServer:
         process = context.Process(
             target=_child, args=(self._plan, self._host, self._port, theirs), daemon=True
         )
-        process.start()
+        with _without_ctrl_c():
+            process.start()
         theirs.close()
         self._process = process
         try:
@@ -191,8 +193,22 @@ class SimulatorServer:
             self._process = None
 
 
+@contextlib.contextmanager
+def _without_ctrl_c() -> Generator[None]:
+    """A process started within ignores Ctrl-C, which reaches the whole group, from its first moment on: its
+    parent tells it to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _child(plan: Plan, host: str, port: int, pipe: "Connection[Any, Any]") -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent tells us to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             simulation = plan.simulation()

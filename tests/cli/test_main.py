@@ -2,7 +2,11 @@
 
 import errno
 import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +67,46 @@ def test_an_error_is_two_lines(
 def test_debug_shows_where(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(type(error)):
         ends(monkeypatch, error, "--debug", "version")
+
+
+def test_ctrl_c_that_a_library_wrapped_is_still_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrapped = RuntimeError("Error calling __set_name__")
+    wrapped.__cause__ = KeyboardInterrupt()
+    assert ends(monkeypatch, wrapped, "version") == 130
+    assert capsys.readouterr().err == ""
+
+
+BEGINS = "import cli.__main__ as way_in; print('begun', flush=True); way_in.run()"
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.5, 2.0])
+def test_ctrl_c_leaves_neither_a_traceback_nor_a_process(after_s: float, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGINS, "demo", "--quick"],
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    time.sleep(after_s)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode in {130, -signal.SIGINT}
+    assert b"Traceback" not in told
+    give_up_at = time.monotonic() + 10
+    while somebody_is_in(process.pid):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)
+
+
+def somebody_is_in(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
