@@ -82,7 +82,7 @@ def build(recipe: Recipe, tell: Callable[[str], None]) -> None:
     version = recipe.version
     tell(f"{recipe.name} {version}: fetching modules")
     source = Path(go(["list", "-m", "-f", "{{.Dir}}", recipe.module], module) or fetched(recipe))
-    flags = "-s -w" + (f" -X {recipe.version_variable}={version}" if recipe.version_variable else "")
+    flags = "-s -w" + (f" -X {recipe.version_variable}={recipe.stamp}" if recipe.version_variable else "")
     with tempfile.TemporaryDirectory(dir=cache(), prefix=f".{recipe.name}-") as name:
         folder = Path(name) / "built"
         folder.mkdir()

@@ -21,6 +21,7 @@ class Recipe:
     files: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     version_variable: str = ""
+    version_words: tuple[str, str] = ("", "")
 
     @property
     def version(self) -> str:
@@ -30,6 +31,12 @@ class Recipe:
         if found is None:
             raise LookupError(f"{self.name}/go.mod does not require {self.module}")
         return found[1]
+
+    @property
+    def stamp(self) -> str:
+        """What its programs say their version is."""
+        words, said = self.version_words
+        return re.sub(words, said, self.version) if words else self.version
 
     @property
     def folder(self) -> Path:
@@ -57,6 +64,9 @@ RECIPES = (
         {name: f"github.com/prometheus/prometheus/cmd/{name}" for name in ("prometheus", "promtool")},
         # Targets from files and over HTTP are all that the tests need; the clouds' clients are most of the build.
         flags=("-tags", "remove_all_sd"),
+        version_variable="github.com/prometheus/common/version.Version",
+        # Prometheus 3.16.0 is the module's v0.316.0.
+        version_words=(r"^v0\.(\d)0?(\d+)\.", r"\1.\2."),
     ),
     Recipe(
         "kueue",
