@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
 
-BY_LABELS = "labels"
+BY_LABELS, BY_KUBERNETES = "labels", "kubernetes"
 
 
 def rollup(
@@ -79,15 +79,23 @@ def rollup(
 def _read_labels(
     ledger: "Ledger", configuration: "Configuration", clusters: list[str] | None, now: int
 ) -> dict[str, int]:
-    """Where pod labels are all that tells of holders, read them now; gives how many records came of it."""
+    """Read pod labels now: all that tells of holders, or which devices a pod of Kubernetes has; how many records."""
     from collector.holders import read_labels
+    from collector.kubernetes.meeting import meet
     from quartermaster.pool import PoolRule
 
     pools = [PoolRule(pool.name, tuple(pool.models), dict(pool.node_labels)) for pool in configuration.pools]
     found: dict[str, int] = {}
     for cluster in configuration.clusters:
-        if cluster.holders == BY_LABELS and (not clusters or cluster.name in clusters):
-            read = read_labels(ledger, cluster.name, pools, now)
+        if clusters and cluster.name not in clusters:
+            continue
+        if cluster.holders in {BY_LABELS, BY_KUBERNETES}:
+            by_labels = cluster.holders == BY_LABELS
+            read = (
+                read_labels(ledger, cluster.name, pools, now)
+                if by_labels
+                else meet(ledger, cluster.name, now)
+            )
             if read is not None:
                 found[cluster.name] = sum(read.records.values())
     return found

@@ -235,3 +235,18 @@ class Watermark:
     source: str
     covers: str  # telemetry | holders | quota
     complete_until_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something noticed. Key: (cluster, finding_id, start_at). Table `findings_versions`."""
+
+    cluster: str
+    finding_id: int  # content_id("finding", cluster, kind, subject, start_at)
+    start_at: int
+    end_at: int | None
+    kind: str
+    subject: str
+    evidence: str  # JSON
+    state: str = "open"
+    revision: int = 0

@@ -1,0 +1,156 @@
+"""Telemetry meets Kubernetes: devices by pages, pods' devices by labels, and what the two do not agree on."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analytics.usage import roll_up
+from collector.kubernetes.meeting import DISAGREE, Meeting, meet, named_by_labels
+from collector.kubernetes.settings import SOURCE
+from quartermaster.clock import HOUR_MS
+from quartermaster.ids import content_id, device_id
+from quartermaster.records import LabelRef, Series, Watermark
+from sql.checks import run
+from sql.ledger import Ledger, memory_ledger
+from tests.kube.raws import G, Told, at, node, pod, replaced
+
+MINUTE = 60
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    with memory_ledger() as opened:
+        yield opened
+
+
+def pages(ledger: Ledger, gpus: dict[str, str], first: float, last: float) -> None:
+    """Samples each minute of a node's GPUs, each with the pod that its labels name ("" for none)."""
+    series = [
+        Series(
+            "c",
+            content_id(gpu),
+            at(0),
+            None,
+            "dcgm",
+            "n1",
+            gpu,
+            "",
+            "",
+            "",
+            "NVIDIA H100",
+            index,
+            "gpu",
+            "3",
+            "t",
+        )
+        for index, gpu in enumerate(gpus)
+    ]
+    labels = {pod: LabelRef("c", content_id(pod), "ns", pod, "main", "", "") for pod in gpus.values() if pod}
+    rows: list[dict[str, Any]] = [
+        {
+            "cluster": "c",
+            "series_id": content_id(gpu),
+            "sampled_at": at(minute * MINUTE),
+            "source": "dcgm",
+            "hold_ms": 150_000,
+            "gr_engine_permille": 500,
+            "label_ref": content_id(named) if named else None,
+        }
+        for gpu, named in gpus.items()
+        for minute in range(int(first), int(last))
+    ]
+    mark = Watermark("c", "dcgm", "telemetry", at(last * MINUTE))
+    told = {"series_versions": series, "label_refs": list(labels.values()), "samples": pl.DataFrame(rows)}
+    ledger.append(f"pages/{first}", {**told, "watermarks": [mark]})
+
+
+def holders(ledger: Ledger, told: Told, seconds: float) -> None:
+    mark = Watermark("c", SOURCE, "holders", at(seconds))
+    ledger.append(f"holders/{seconds}", {**told.picture.take(at(0)), "watermarks": [mark]})
+
+
+def test_samples_meet_the_pods_of_kubernetes(ledger: Ledger):
+    told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=2))
+    told.see(1, "pods", pod("a", started=3)).see(1, "pods", pod("b", started=3))
+    holders(ledger, told, 100 * MINUTE)
+    pages(ledger, {"GPU-0": "b", "GPU-1": ""}, 0, 100)
+    read = meet(ledger, "c", at(6000))
+    assert read is not None
+    assert meet(ledger, "c", at(6000)) is None, "nothing new"
+    devices = ledger.query("select gpu_uuid, device_index, evidence from devices order by all").rows()
+    assert devices == [("GPU-0", 0, "telemetry"), ("GPU-1", 1, "telemetry")]
+    held = ledger.query("select device_id, parts, evidence from holdings").rows()
+    assert held == [(device_id("c", "GPU-0"), G, "label")]
+    ledger.append("later", {"watermarks": [Watermark("c", "dcgm", "telemetry", at(7300))]})
+    holders(ledger, told, 7300)
+    meet(ledger, "c", at(7300))
+    roll_up(ledger, at(8000), "UTC")
+    query = """
+        select pod, sum(computing_pms) as computing, sum(held_pms) as held
+        from usage_hourly join allocations using (cluster, allocation_id)
+        where row_start_at = make_timestamptz(?) group by pod order by pod
+    """
+    hour = ledger.query(query, [at(0) * 1000]).rows()
+    span = HOUR_MS - 1000
+    assert hour == [("a", 0, G * span), ("b", G * span, G * span)], "a is laid on the other GPU, and unknown"
+    assert [(broken.check, broken.count) for broken in run(ledger)] == []
+
+
+def test_a_holding_by_label_ends_with_its_allocation(ledger: Ledger):
+    told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=1)).see(1, "pods", pod("a", started=3))
+    holders(ledger, told, 600)
+    pages(ledger, {"GPU-0": "a"}, 0, 10)
+    meet(ledger, "c", at(600))
+    told.see(700, "pods", pod("a", phase="Succeeded", started=3, finished=650))
+    holders(ledger, told, 1200)
+    pages(ledger, {"GPU-0": "a"}, 10, 20)  # a label that lingers
+    meet(ledger, "c", at(1200))
+    ends = ledger.query("select epoch_ms(end_at) as e from holdings").rows()
+    assert ends == [(at(650),)]
+
+
+def meeting(
+    device: int, *, wanted: int = G, of: int = G, known: tuple[int, ...] = (), until: float = 60
+) -> Meeting:
+    return Meeting(1, device, of, at(0), at(until), "ns/p", wanted, at(0), None, known, bool(known))
+
+
+@pytest.mark.parametrize(
+    ("met", "parts"),
+    [
+        ([meeting(1)], [G]),
+        ([meeting(1, wanted=2 * G), meeting(2, wanted=2 * G)], [G, G]),
+        ([meeting(1, wanted=2 * G)], []),
+        ([meeting(1, wanted=G // 10)], [G // 10]),
+        ([meeting(1, of=G // 7, wanted=G // 7)], [G // 7]),
+        ([meeting(1), meeting(2)], []),
+        ([meeting(1, wanted=G // 5), meeting(2, wanted=G // 5)], [G // 10, G // 10]),
+    ],
+    ids=[
+        "a GPU",
+        "two",
+        "one of two is not all",
+        "a tenth",
+        "an instance",
+        "more than was asked",
+        "two tenths",
+    ],
+)
+def test_labels_name_what_was_asked_for(met: list[Meeting], parts: list[int]):
+    holdings, findings = named_by_labels("c", met)
+    assert [each.parts for each in holdings] == parts
+    assert findings == []
+
+
+def test_labels_that_say_otherwise_than_the_api_are_a_finding_and_name_nothing():
+    holdings, (finding,) = named_by_labels("c", [meeting(2, known=(1,), until=1200)])
+    assert holdings == []
+    assert (finding.kind, finding.subject) == (DISAGREE, "ns/p")
+    assert json.loads(finding.evidence) == {"labels": 2, "kubernetes": [1]}
+
+
+def test_labels_that_are_late_for_minutes_are_no_finding():
+    assert named_by_labels("c", [meeting(2, known=(1,), until=300)]) == ([], [])
