@@ -47,7 +47,7 @@ def zone(name: str) -> ZoneInfo:
 def business_day(text: str, time_zone: str) -> Day:
     """The day written `2026-11-23`. Raises InputError for text that is no day."""
     try:
-        return _day(date.fromisoformat(text), zone(time_zone))
+        return _day(_billed(date.fromisoformat(text)), zone(time_zone))
     except ValueError as error:
         raise InputError(f"{text!r} is no day", "write it as 2026-11-23") from error
 
@@ -68,17 +68,31 @@ def iso_week(text: str, time_zone: str) -> Week:
     try:
         if not re.fullmatch(r"\d{4}-W\d{2}", text, re.ASCII):
             raise ValueError(text)  # noqa: TRY301
-        monday = date.fromisocalendar(int(text[:4]), int(text[6:]), 1)
+        monday = _billed(date.fromisocalendar(int(text[:4]), int(text[6:]), 1))
     except ValueError as error:
         raise InputError(f"{text!r} is no ISO week", "write it as 2026-W48") from error
-    where = zone(time_zone)
-    return Week(text, tuple(_day(monday + timedelta(days=n), where) for n in range(7)))
+    return _week(text, monday, zone(time_zone))
 
 
 def week_at(instant_ms: int, time_zone: str) -> Week:
     """The week in which the instant lies."""
-    year, week, _ = to_datetime(instant_ms).astimezone(zone(time_zone)).isocalendar()
-    return iso_week(f"{year:04d}-W{week:02d}", time_zone)
+    where = zone(time_zone)
+    day = to_datetime(instant_ms).astimezone(where).date()
+    year, week, weekday = day.isocalendar()
+    return _week(f"{year:04d}-W{week:02d}", day - timedelta(days=weekday - 1), where)
+
+
+def _week(text: str, monday: date, where: ZoneInfo) -> Week:
+    return Week(text, tuple(_day(monday + timedelta(days=n), where) for n in range(7)))
+
+
+def _billed(day: date) -> date:
+    """The day. Raises InputError where it lies in a year that nobody bills."""
+    if not 2000 <= day.year < 2200:
+        raise InputError(
+            f"the year {day.year} is not one that anybody bills", "name one of this century or the next"
+        )
+    return day
 
 
 def _day(day: date, where: ZoneInfo) -> Day:

@@ -20,7 +20,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="A smaller cluster, coarser: seconds instead of a minute.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same week.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same week.")] = 1,
     week: Annotated[
         str | None, typer.Option("--week", "-w", help="ISO week, as 2026-W48. [default: the last one]")
     ] = None,

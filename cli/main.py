@@ -36,6 +36,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_told: list[int] = []  # the signal that told the process to end
+
 
 @app.callback()
 def options(
@@ -92,14 +94,16 @@ def run() -> None:
         if "--debug" in sys.argv:
             raise
         if _interrupted(error):
-            sys.exit(130)
+            sys.exit(128 + (_told.pop() if _told else signal.SIGINT))
         output.complain(_unforeseen(error))
         sys.exit(QuartermasterError.exit_code)
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind the error: some libraries wrap it while they are loaded."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    """Whether a signal is behind the error: some libraries wrap it, and DuckDB says it in words of its own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+            return True
         error = error.__cause__ or error.__context__
     return error is not None
 
@@ -120,4 +124,5 @@ def _unforeseen(error: Exception) -> QuartermasterError:
 
 def _end(signal_number: int, frame: FrameType | None) -> None:
     """Leave as a terminated process does, but through every `finally`."""
+    _told.append(signal_number)
     sys.exit(128 + signal_number)

@@ -15,7 +15,7 @@ def serve(
     *,
     port: Annotated[int, typer.Option(help="The port; 0: a free one.", min=0, max=65535)] = 9400,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    seed: Annotated[int, typer.Option(help="The same seed, the same cluster.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same cluster.")] = 1,
     speed: Annotated[
         float, typer.Option(help="Virtual seconds a real second.", min=0.001, max=100_000)
     ] = 1.0,
@@ -54,6 +54,8 @@ def serve(
         start_ms = from_iso(start) if start else now_ms() // SECOND_MS * SECOND_MS
     except ValueError as error:
         raise InputError(f"--start {start}: {error}", "try --start 2026-11-23") from error
+    if configuration is not None:
+        _must_be_ours(configuration)
     plan = Plan(seed, start_ms, start_ms + days * DAY_MS, quick, speed, labels, _by_node(quirk or []))
     simulation = plan.simulation()
 
@@ -72,11 +74,13 @@ def replay(
     *,
     trace: Annotated[Path, typer.Option(help="The trace's folder, with nodes.csv and pods.csv.")],
     folder: Annotated[Path, typer.Option("--dir", help="Where the configuration and the ledger go.")],
-    seed: Annotated[int, typer.Option(help="The seed of all that the trace does not say.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of all that the trace does not say.")] = 1,
     start: Annotated[str, typer.Option(help="When its first instant shall be (ISO 8601).")] = "2026-01-01",
     interval: Annotated[str, typer.Option(help="The interval of its samples.")] = "1h",
     copies: Annotated[int, typer.Option(help="Make it dense: each late pod so often.", min=0, max=1000)] = 0,
-    demand: Annotated[float, typer.Option(help="When dense: what is asked for ÷ what there is.")] = 0.9,
+    demand: Annotated[
+        float, typer.Option(help="When dense: what is asked for ÷ what there is.", min=0.01, max=100)
+    ] = 0.9,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Replay a trace in the openb format into a new ledger.
@@ -140,6 +144,15 @@ def quirks() -> None:
 
     output.table("", ["quirk", "what happens"], sorted((PAGE | TRANSPORT).items()))
     typer.echo(f"\nlabel generations: {', '.join(GENERATIONS)}")
+
+
+def _must_be_ours(file: Path) -> None:
+    """Refuse to write over a configuration that somebody wrote by hand."""
+    from quartermaster.errors import InputError
+    from simulator.configuration import FIRST_LINE
+
+    if file.exists() and not file.read_text(encoding="utf-8", errors="replace").startswith(FIRST_LINE):
+        raise InputError(f"{file} is there already, and no simulator wrote it", "name another file")
 
 
 def _by_node(given: list[str]) -> dict[str, list[str]]:

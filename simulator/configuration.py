@@ -9,6 +9,7 @@ from simulator.replay import TEAMS as REPLAYED_TEAMS
 from simulator.replay import Replay
 from simulator.teams import TEAMS, Promise, Rule
 
+FIRST_LINE = "# A simulated cluster. Change what you like; `quartermaster config check` tells what is wrong."
 PRICES = (
     ("*H100*", "3.10", "2.85"),
     ("*A100*", "1.95", "1.80"),
@@ -37,7 +38,7 @@ def of_cluster(script: Script, base_url: str, end_ms: int, holders: str) -> str:
     ]
     pools = dict.fromkeys((machine.plan.pool, machine.plan.model.name) for machine in script.fleet.machines)
     lines = [
-        "# A simulated cluster. Change what you like; `quartermaster config check` tells what is wrong.",
+        FIRST_LINE,
         "ledger: {path: ledger}",
         "business: {time_zone: Europe/Berlin, currency: EUR}",
         "clusters:",

@@ -167,7 +167,7 @@ class SimulatorServer:
             if self._pipe is not None:
                 self._pipe.send((name, arguments))
             return self._result(None)
-        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+        except (BrokenPipeError, ConnectionResetError) as error:
             raise SourceError("the simulator's process has died") from error
 
     def _result(self, within_s: float | None) -> Any:  # noqa: ANN401
@@ -175,7 +175,10 @@ class SimulatorServer:
             raise SourceError("the simulator is not running")
         if not self._pipe.poll(within_s):
             raise SourceError(f"the simulator did not answer within {within_s:g} s")
-        wrong, value, hint = self._pipe.recv()
+        try:
+            wrong, value, hint = self._pipe.recv()
+        except (EOFError, ConnectionResetError) as error:
+            raise SourceError("the simulator's process has died") from error
         if wrong is not None:
             raise wrong(value, hint)
         return value

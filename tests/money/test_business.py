@@ -53,6 +53,14 @@ def test_what_is_no_week_is_said(text: str) -> None:
     assert "2026-W48" in error.value.hint
 
 
+def test_a_year_that_nobody_bills_is_said() -> None:
+    for year in ("0001", "1999", "2200", "9999"):
+        with pytest.raises(InputError, match="anybody bills"):
+            iso_week(f"{year}-W52", "UTC")
+        with pytest.raises(InputError, match="anybody bills"):
+            business_day(f"{year}-12-31", "UTC")
+
+
 def test_what_is_no_day_or_no_zone_is_said() -> None:
     with pytest.raises(InputError, match="is no day"):
         business_day("2026-11-31", "UTC")

@@ -175,3 +175,9 @@ def test_the_child_is_gone_afterwards_and_a_running_clock_runs():
         get(url)
     with pytest.raises(SourceError, match="not running"):
         running.advance(START_MS)
+
+
+def test_a_child_that_dies_at_its_start_is_told_on_entry():
+    plan = Plan(-1, 0, DAY_MS, quick=True)  # a seed that no generator takes
+    with pytest.raises(SourceError, match="has died"), SimulatorServer(plan):
+        pass

@@ -96,3 +96,11 @@ def test_serve_until_it_is_told_to_stop(tmp_path: Path):
 def test_serve_refuses_names_that_are_not_known(wrong: list[str]):
     said = CliRunner().invoke(app, ["simulate", "serve", *wrong])
     assert isinstance(said.exception, InputError)
+
+
+def test_a_configuration_that_somebody_wrote_is_not_written_over(tmp_path: Path):
+    file = tmp_path / "quartermaster.yaml"
+    file.write_text("clusters: []  # mine\n", encoding="utf-8")
+    told = CliRunner().invoke(app, ["simulate", "serve", "--port", "0", "--configuration", str(file)])
+    assert isinstance(told.exception, InputError)
+    assert file.read_text(encoding="utf-8") == "clusters: []  # mine\n"
