@@ -88,6 +88,8 @@ def start_prometheus(
         "--storage.tsdb.retention.time=10y",
         f"--web.listen-address=127.0.0.1:{port}",
         "--web.enable-remote-write-receiver",
+        # 3.x scrapes a new target at once then; 2.x waits 5 s all the same.
+        "--scrape.discovery-reload-interval=100ms",
         *options,
     ]
     url = f"http://127.0.0.1:{port}"
