@@ -117,7 +117,7 @@ def _unforeseen(error: Exception) -> QuartermasterError:
             f"{about}{error.strerror}", f"see to the disk, the folder and its rights; {again} shows where"
         )
     return QuartermasterError(
-        f"{type(error).__name__}: {error}",
+        f"{type(error).__name__}: {' '.join(str(error).split())}",
         f"this is a fault of Quartermaster: please report what {again} prints",
     )
 
