@@ -18,8 +18,9 @@ from sql.ledger import Ledger, transaction
 from sql.lock import syncfs
 from sql.retention import Retention, expirable, retirable, text
 
-# A step aims at this much of the write lock, so that a busy machine still stays below 0.3 s.
+# A step aims at this much of the write lock, so that a busy machine still stays below MOST_S.
 AIM_S = 0.15
+MOST_S = 0.3
 # Files are merged with their like: below 128 KiB, 1 MiB, 8 MiB; larger ones stay as they are.
 TIERS = ((0, 128 << 10), (128 << 10, 1 << 20), (1 << 20, 8 << 20))
 # So many rows in the catalog, or files of one tier, make a step worth while in passing.
@@ -55,8 +56,17 @@ class Pace:
 
     def files(self, available: int, rows_per_file: float) -> int:
         """How many files one merge may take: 10 ms a file and 0.3 µs a row when the machine is quiet."""
-        each_s = (0.010 + 0.3e-6 * rows_per_file) * self.slowness
-        return max(2, min(available, int(AIM_S / each_s)))
+        return max(2, min(available, int(AIM_S / self._each_s(rows_per_file))))
+
+    def bears(self, rows_per_file: float) -> bool:
+        """Whether the smallest merge stays below MOST_S; each no makes the next yes likelier: times get better."""
+        bearable = 2 * self._each_s(rows_per_file) <= MOST_S
+        if not bearable:
+            self.slowness = max(1.0, 0.9 * self.slowness)
+        return bearable
+
+    def _each_s(self, rows_per_file: float) -> float:
+        return (0.010 + 0.3e-6 * rows_per_file) * self.slowness
 
     def learn(self, files: int, rows: float, held_s: float) -> None:
         """Take a merge's cost into account."""
@@ -112,7 +122,7 @@ def compact(
 
 def _steps(ledger: Ledger, now_ms: int, everything: bool, keep: Retention, pace: Pace) -> Iterator[Step]:
     yield from _flush(ledger, everything)
-    yield from _merge(ledger, 2 if everything else _FILES, pace)
+    yield from _merge(ledger, pace, everything=everything)
     yield from _retire(ledger, now_ms, keep)
     if everything:
         yield from _rewrite(ledger)
@@ -138,14 +148,21 @@ def _flush(ledger: Ledger, everything: bool) -> Iterator[Step]:
             )
 
 
-def _merge(ledger: Ledger, least: int, pace: Pace) -> Iterator[Step]:
+def _merge(ledger: Ledger, pace: Pace, *, everything: bool) -> Iterator[Step]:
     """Merge small files with their like, few at a time, until no tier of a table has enough of them."""
     stuck: set[tuple[str, int]] = set()
     while True:
-        found = [tier for tier in mergeable(ledger, least) if (tier.table, tier.lower) not in stuck]
+        found = [
+            tier
+            for tier in mergeable(ledger, 2 if everything else _FILES)
+            if (tier.table, tier.lower) not in stuck
+        ]
         if not found:
             return
         tier = found[0]
+        if not everything and not pace.bears(tier.rows / tier.files):
+            stuck.add((tier.table, tier.lower))
+            continue
         files = pace.files(tier.files, tier.rows / tier.files)
         # The session's target size bounds how many files one merge takes up: about as many as fit into it.
         target = max(1, round(tier.size_bytes / tier.files * files))

@@ -100,10 +100,14 @@ def test_a_merge_takes_what_the_machine_can_do() -> None:
     for _ in range(20):
         pace.learn(14, 14_000, 1.5)
     assert pace.files(100, 1000) == 2
+    assert pace.bears(100_000) is False
+    assert [pace.bears(100_000) for _ in range(20)][-1] is True
     for _ in range(40):
         pace.learn(2, 2000, 0.002)
     assert pace.files(100, 1000) > 30
     assert pace.files(5, 1000) == 5
+    assert pace.bears(1000) is True
+    assert Pace().bears(1_000_000) is False
 
 
 def test_merging_goes_by_partition_and_size(ledger: Ledger) -> None:
