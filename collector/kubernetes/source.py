@@ -92,6 +92,14 @@ class KubernetesSource:
             if each.state.heard_at is not None
         }
 
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Which watches do not go on just now, and why in a word, by resource."""
+        watchers = self._watchers
+        return {
+            each.resource.name: each.state.trouble.kind for each in watchers if each.state.trouble is not None
+        }
+
     def change_lag_ms(self) -> int:
         """The longest that a change took to arrive since this was asked last; the API's times are floored seconds."""
         longest = max(each.state.lag_ms for each in self._watchers)

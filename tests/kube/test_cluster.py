@@ -23,6 +23,7 @@ from collector.log import Log
 from quartermaster.clock import from_iso, now_ms
 from quartermaster.config.model import KubernetesPart
 from quartermaster.errors import LedgerVersionError
+from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
 from sql.ledger import open_ledger
 from tests.servers.controlplane import ControlPlane
@@ -345,3 +346,121 @@ def test_a_scripted_hour_in_seconds_with_the_collector_killed_in_between(
     assert rows["gang-2"]["end_ms"] <= evicted_by + 1000
     assert rows["gang-3"]["end_ms"] is None
     assert [rows[f"gang-{n}"]["gpu_parts"] for n in range(4)] == [2 * G] * 4
+
+
+def test_one_of_two_clusters_that_is_away_is_a_gap_for_that_one_only(
+    control_plane: ControlPlane, ground: Ground, tmp_path: Path
+):
+    nobody = yaml.safe_load(control_plane.kubeconfig.read_text(encoding="utf-8"))
+    nobody["clusters"].append({"name": "gone", "cluster": {"server": "https://127.0.0.1:1"}})
+    nobody["contexts"].append(
+        {"name": "gone", "context": {**nobody["contexts"][0]["context"], "cluster": "gone"}}
+    )
+    both = tmp_path / "both"
+    both.write_text(yaml.safe_dump(nobody), encoding="utf-8")
+    ground.node()
+    ground.pod("p")
+    ground.wait_for_pod("p")
+    started: dict[str, KubernetesSource] = {}
+    for cluster, context, patience_ms in (("here", "test", 180_000), ("away", "gone", 1500)):
+        part = KubernetesPart.model_construct(kubeconfig=both, context=context, in_cluster=False)
+        source = KubernetesSource(
+            Settings(cluster), connect(part, cluster, 20), now_ms, Log("plain"), patience_ms
+        )
+        source.start()
+        started[cluster] = source
+    try:
+        until(lambda: started["here"].complete)
+        time.sleep(1.6)
+        here, away = (started[name].take(now_ms()) for name in ("here", "away"))
+        assert "p" in allocations(here, ground.namespace)
+        assert all(row["end_at"] is not None for row in here.frames["gaps_versions"].to_dicts())
+        told = away.frames["gaps_versions"].to_dicts()
+        assert {(row["cluster"], row["covers"], row["end_at"]) for row in told} == {
+            ("away", "holders", None),
+            ("away", "quota", None),
+        }
+        assert set(away.frames) == {"gaps_versions", "watermarks"}
+    finally:
+        for source in started.values():
+            source.stop()
+
+
+def test_what_dra_gives(sources: Sources, control_plane: ControlPlane, ground: Ground):
+    """A claim of a template, and an extended resource that DRA serves: counted once, with their devices' UUIDs."""
+    dra = "/apis/resource.k8s.io/v1"
+    select = {"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}
+    spec = {"selectors": [select], "extendedResourceName": "nvidia.com/gpu"}
+    make(control_plane, f"{dra}/deviceclasses", {"metadata": {"name": "gpu.nvidia.com"}, "spec": spec})
+    name = ground.node(gpus=0)
+    devices = [
+        {
+            "name": f"gpu-{index}",
+            "attributes": {"type": {"string": "gpu"}, "uuid": {"string": f"GPU-{name}-{index}"}},
+            "capacity": {"memory": {"value": "80Gi"}},
+        }
+        for index in range(4)
+    ]
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    whole = {"driver": "gpu.nvidia.com", "nodeName": name, "pool": pool, "devices": devices}
+    make(control_plane, f"{dra}/resourceslices", {"metadata": {"name": f"{name}-gpus"}, "spec": whole})
+    exactly = {"deviceClassName": "gpu.nvidia.com", "count": 2}
+    template = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": exactly}]}}}
+    templates = f"{dra}/namespaces/{ground.namespace}/resourceclaimtemplates"
+    make(control_plane, templates, {"metadata": {"name": "two"}, "spec": template})
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    container = {"name": "main", "image": "x", "resources": {"claims": [{"name": "g"}]}}
+    claims = [{"name": "g", "resourceClaimTemplateName": "two"}]
+    ground.pod("claims", gpus=0, containers=[container], resourceClaims=claims, ends_after_s=2)
+    ground.pod("extended", gpus=1)
+    for pod in ("claims", "extended"):
+        ground.wait(f"{ground.path}/pods/{pod}", lambda found: "nodeName" in found["spec"])
+    ground.wait_for_pod("claims", "Succeeded")
+    rows: dict[str, dict[str, Any]] = {}
+    held: dict[int, dict[str, Any]] = {}
+
+    def over() -> bool:
+        taken = source.take(now_ms())
+        rows.update(allocations(taken, ground.namespace))
+        found = taken.frames.get("holdings_versions")
+        held.update({row["holding_id"]: row for row in (found.to_dicts() if found is not None else [])})
+        return {"claims", "extended"} <= set(rows) and rows["claims"]["end_at"] is not None
+
+    until(over)
+    parts = {pod: row["gpu_parts"] for pod, row in rows.items()}
+    assert parts == {"claims": 2 * G, "extended": G}, "the extended resource counts once"
+    devices_of = {
+        pod: [each["device_id"] for each in held.values() if each["allocation_id"] == row["allocation_id"]]
+        for pod, row in rows.items()
+    }
+    assert [len(devices_of["claims"]), len(devices_of["extended"])] == [2, 1]
+    assert len({*devices_of["claims"], *devices_of["extended"]}) == 3
+    ours = {device_id("c", f"GPU-{name}-{index}") for index in range(4)}
+    assert {*devices_of["claims"], *devices_of["extended"]} <= ours
+    ends = {
+        each["end_at"] for each in held.values() if each["allocation_id"] == rows["claims"]["allocation_id"]
+    }
+    assert ends == {rows["claims"]["end_at"]}, "the claim is deleted at once, what it gave is kept"
+
+
+def test_an_api_server_that_goes_and_comes_back_has_told_everything(
+    sources: Sources, control_plane: ControlPlane, ground: Ground
+):
+    ground.node()
+    ground.pod("before", ends_after_s=1)
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    ground.wait_for_pod("before", "Succeeded")
+    control_plane.processes["kube-apiserver"].stop()
+    until(lambda: "nodes" in source.troubles)
+    control_plane.start_api()
+    ground.pod("after")
+    ground.wait_for_pod("after")
+    rows: dict[str, dict[str, Any]] = {}
+
+    def told() -> bool:
+        rows.update(allocations(source.take(now_ms()), ground.namespace))
+        return "after" in rows and rows["before"]["end_at"] is not None
+
+    until(told, 60)
