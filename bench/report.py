@@ -23,6 +23,7 @@ WEEK = "2026-W48"
 RUNS = 7
 GOAL_S = 0.5
 
+TABLES = ("usage_hourly", "usage_daily", "charges", "quota_hourly", "workloads_versions", "gaps_versions")
 FLEET = (Path(__file__).parent / "fleet.sql").read_text(encoding="utf-8").split("\n;\n")
 
 
@@ -34,17 +35,15 @@ def run() -> list[Result]:
         with open_ledger(place) as ledger:
             upgrade(ledger)
             charging_s, lines = _fill(ledger)
-            rows = {
-                table: ledger.query(f"select count(*) as n from {table}").item()
-                for table in ("usage_hourly", "usage_daily", "charges", "quota_hourly", "workloads_versions")
-            }
+            rows = {table: ledger.query(f"select count(*) as n from {table}").item() for table in TABLES}
         filled_s = time.perf_counter() - began
-        opened, warm = list[float](), list[float]()
+        opened, warm, cpu = list[float](), list[float](), list[float]()
         for _ in range(RUNS):
-            start = time.perf_counter()
+            start, begun = time.perf_counter(), time.process_time()
             with open_ledger(place, read_only=True) as ledger:
                 weekly(ledger, WEEK, now_ms=0)
                 opened.append(time.perf_counter() - start)
+                cpu.append(time.process_time() - begun)
                 start = time.perf_counter()
                 weekly(ledger, WEEK, now_ms=0)
                 warm.append(time.perf_counter() - start)
@@ -56,12 +55,13 @@ def run() -> list[Result]:
             f"≤ {GOAL_S} s",
             f"{took:.2f} s",
             took <= GOAL_S,
-            f"opening the ledger included; {statistics.median(warm):.2f} s in an open one; rows: {there}",
+            f"opening the ledger included, {statistics.median(cpu):.2f} s of CPU; "
+            f"{statistics.median(warm):.2f} s in an open one; rows: {there}",
         ),
         Result(
-            f"charges of {DAYS} days of {GPUS:,} GPUs, a day at a time",
+            f"charges of {DAYS} days of {GPUS:,} GPUs, {STEP_DAYS} days at a time",
             "—",
-            f"{charging_s / DAYS:.2f} s a day",
+            f"{charging_s / DAYS:.2f} s of CPU a day",
             True,
             f"{lines:,} lines; the whole ledger was made in {filled_s:.0f} s",
         ),

@@ -50,6 +50,7 @@ base as (
     model,
     team,
     workload_id,
+    sum(quantity_pms) as quantity,
     sum(micros) as base_micros
   from lines
   where kind = 'base'
@@ -59,27 +60,33 @@ base as (
 -- a cast of DECIMAL(38, 0) to an integer is a division, and dear: it is done only where a shorter one does not do
 priced as (
   select
-    u.*,
-    u.held + u.unallocated + u.unavailable + u.unobserved as uncharged,
+    coalesce(u.business_day, b.business_day) as business_day,
+    coalesce(u.cluster, b.cluster) as cluster,
+    coalesce(u.pool, b.pool) as pool,
+    coalesce(u.model, b.model) as model,
+    coalesce(u.team, b.team) as team,
+    coalesce(u.workload_id, b.workload_id) as workload_id,
+    u.* exclude (business_day, cluster, pool, model, team, workload_id),
+    coalesce(u.held + u.unallocated + u.unavailable + u.unobserved, 0) - coalesce(b.quantity, 0) as uncharged,
     case when u.team = 'unassigned' then u.held end as unassigned,
     coalesce(b.base_micros, 0) as base_micros,
     coalesce(try_cast(u.held as decimal(18, 0))::bigint::hugeint, u.held::hugeint) as whole_held,
     coalesce(try_cast(u.computing as decimal(18, 0))::bigint::hugeint, u.computing::hugeint) as whole_computing
   from used as u
-  left join base as b
+  full outer join base as b
     on
       u.business_day = b.business_day
       and u.cluster = b.cluster
       and u.pool is not distinct from b.pool
       and u.model is not distinct from b.model
-      and u.team = b.team
+      and u.team is not distinct from b.team
       and u.workload_id is not distinct from b.workload_id
 ),
 
 -- so is the division of wide numbers: it is done only where the answer is not plain
 split as (
   select
-    * exclude (base_micros, whole_held, whole_computing),
+    * exclude (whole_held, whole_computing),
     case
       when computing = 0 then 0
       when computing = held then base_micros
@@ -94,7 +101,7 @@ split as (
   from priced
 ),
 
-charged as (
+other_lines as (
   select
     business_day,
     cluster,
@@ -102,19 +109,19 @@ charged as (
     model,
     team,
     workload_id,
-    case when kind in ('base', 'unallocated', 'unavailable', 'unobserved') then -quantity_pms end as uncharged,
-    case when kind = 'base' then micros end as base_micros,
+    case when kind in ('unallocated', 'unavailable', 'unobserved') then -quantity_pms end as uncharged,
     case when kind = 'unallocated' then micros end as unallocated_micros,
     case when kind = 'unavailable' then micros end as unavailable_micros,
     case when kind = 'unobserved' then micros end as unobserved_micros,
     case when kind = 'shared' then micros end as shared_micros,
-    case when account = 'team' and kind not in ('base', 'shared') then micros end as adjustment_micros
+    case when account = 'team' and kind <> 'shared' then micros end as adjustment_micros
   from lines
+  where kind <> 'base'
 ),
 
 added as (
   select
-    case grouping(business_day, pool) when 1 then 'day' when 2 then 'pool' else 'workload' end as level,
+    grouping(business_day) = 1 as over_days,
     business_day,
     cluster,
     pool,
@@ -130,9 +137,9 @@ added as (
   from (
     select * from split -- noqa: AM07
     union all by name
-    select * from charged
+    select * from other_lines
   ) as either
-  group by grouping sets ((business_day, team), (cluster, pool, model), (cluster, workload_id, team))
+  group by grouping sets ((business_day, team, cluster, pool, model), (cluster, workload_id, team))
 ),
 
 sums as (
@@ -143,6 +150,24 @@ sums as (
   from added
 ),
 
+by_level as (
+  select
+    case grouping(business_day, team, cluster)
+      when 7 then 'all' when 1 then 'day' when 5 then 'team' else 'pool'
+    end as level,
+    business_day,
+    cluster,
+    pool,
+    model,
+    team,
+    sum(columns(* exclude (
+      over_days, business_day, cluster, pool, model, team, workload_id, activity_peak, power_peak
+    )))
+  from sums
+  where not over_days
+  group by grouping sets ((), (business_day, team), (team), (cluster, pool, model))
+),
+
 by_workload as (
   select
     *,
@@ -150,7 +175,7 @@ by_workload as (
     idle + stalled as wasted,
     count(*) over () as workload_count
   from sums
-  where level = 'workload' and workload_id is not null and held > 0
+  where over_days and workload_id is not null and held > 0
 ),
 
 costliest as (
@@ -168,29 +193,16 @@ idlest as (
   limit $idlest
 )
 
-select -- noqa: AM07
-  'all' as level,
-  sum(columns(* exclude (level, business_day, cluster, pool, model, team, workload_id, activity_peak, power_peak)))
-from sums
-where level = 'day'
+select * from by_level -- noqa: AM07
 union all by name
 select
-  'team' as level,
-  team,
-  sum(columns(* exclude (level, business_day, cluster, pool, model, team, workload_id, activity_peak, power_peak)))
-from sums
-where level = 'day'
-group by team
-union all by name
-select * from sums
-where level <> 'workload'
-union all by name
-select
-  * replace ('costliest' as level),
+  * exclude (over_days),
+  'costliest' as level,
   row_number() over (order by owed_micros desc, held desc, cluster, workload_id, team) as place
 from costliest
 union all by name
 select
-  * replace ('idlest' as level),
+  * exclude (over_days),
+  'idlest' as level,
   row_number() over (order by wasted_micros desc, wasted desc, cluster, workload_id, team) as place
 from idlest
