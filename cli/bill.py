@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 WORKLOADS = 10
 _WIDEST = 100
+_GAP, _LEAST_WORDS = 2, 12
 _WORDS = {"", " ", "team", "workload", "who bears it"}  # columns of words: to the left, and they fold
 _SIGNS = {  # in UTF-8, and elsewhere
     "computing": ("█", "#"),
@@ -43,14 +45,14 @@ def show(report: "WeeklyReport") -> None:
     """Print the bill on stdout."""
     console = output.console()
     for section in sections(report, min(console.width, _WIDEST), unicode=console.encoding.startswith("utf")):
-        console.print(section, width=min(console.width, _WIDEST))
+        console.print(section, width=min(console.width, _WIDEST), crop=False)
 
 
 def text(report: "WeeklyReport", width: int = 80) -> str:
     """The bill as plain text, for a file."""
     page = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
     with page.capture() as captured:
-        page.print(*sections(report, width), sep="\n")
+        page.print(*sections(report, width), sep="\n", crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -65,14 +67,15 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
         Text(visible(next_step(report)), style="green"),
         Text(""),
         _bar(report.split, width, unicode),
-        _split_table(report, unicode),
-        _section("By team", _team_table(report)),
+        _whole(_split_table(report, unicode), width),
+        _section("By team", _whole(_team_table(report), width)),
     ]
     if any(line.amount.pms for line in report.own_lines):
-        found.append(_section("What nobody held", _own_table(report)))
+        found.append(_section("What nobody held", _whole(_own_table(report), width)))
     if report.by_workload:
         shown = min(WORKLOADS, len(report.by_workload))
-        found.append(_section(f"By workload ({shown} of {report.workload_count:,})", _workload_table(report)))
+        table = _whole(_workload_table(report), width)
+        found.append(_section(f"By workload ({shown} of {report.workload_count:,})", table))
     if report.idlest:
         idlest = (_idle(report, number, row) for number, row in enumerate(report.idlest, 1))
         found.append(_section("Most idle, and what to do", *idlest))
@@ -205,10 +208,20 @@ def _last_computing(report: "WeeklyReport", row: "IdleRow") -> str:
 
 def _table(columns: Iterable[str]) -> Table:
     """A table without lines: words to the left, and they fold; figures to the right, and they never wrap."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     for column in columns:
         words = column in _WORDS
         table.add_column(column, justify="left" if words else "right", overflow="fold", no_wrap=not words)
+    return table
+
+
+def _whole(table: Table, width: int) -> Table:
+    """The table; where `width` has no room for its figures it is wider: half a figure would be another one."""
+    least = -_GAP
+    for column in table.columns:
+        widest = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        least += _GAP + (widest if column.no_wrap else min(widest, _LEAST_WORDS))
+    table.width = least if least > width else None
     return table
 
 

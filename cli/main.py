@@ -75,7 +75,7 @@ def run() -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=output.SPELT)
     signal.signal(signal.SIGTERM, _end)
     if output.plain():
         typer.rich_utils.COLOR_SYSTEM = None

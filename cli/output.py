@@ -1,5 +1,6 @@
 """How the command speaks: tables that fit, plain text without a terminal, JSON for machines, errors in two lines."""
 
+import codecs
 import json
 import os
 import re
@@ -20,6 +21,19 @@ from quartermaster.text import visible, visible_lines
 
 # What JSON leaves as it is and a terminal would obey: controls above ASCII, and what turns or hides text.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+SPELT = "quartermaster.spelt"  # what to do about signs that a stream's encoding lacks
+_SPELLING = {"–": "-", "—": "-", "·": "|", "…": "...", "→": "->", "×": "x", "÷": "/", "\u00a0": " "}
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_SPELLING.get(sign, "?") for sign in signs), error.end
+
+
+codecs.register_error(SPELT, _spelt)
 
 
 def plain() -> bool:

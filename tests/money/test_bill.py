@@ -51,6 +51,15 @@ def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: WeeklyReport) 
         assert told in page
 
 
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_no_figure_is_cut_however_narrow_the_terminal(report: WeeklyReport, width: int) -> None:
+    large = replace(report, by_team=tuple(replace(row, cost=row.cost * 10**9) for row in report.by_team))
+    for told in (report, large):
+        figures = [set(re.findall(r"\d[\d,.]*", text(told, room))) for room in (200, width)]
+        assert figures[0] <= figures[1]
+        assert "vision" in text(told, width)
+
+
 def test_markup_in_a_name_is_shown(report: WeeklyReport) -> None:
     assert "=cmd()[bold]\N{REPLACEMENT CHARACTER}[31m" in text(report).replace("\n", "").replace(" ", "")
 

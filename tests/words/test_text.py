@@ -51,3 +51,8 @@ def test_json_stays_the_same_value(text: str) -> None:
     written = output.json_text([text])
     assert json.loads(written) == [text]
     assert not set(written) & set("\x1b\x7f\x9b\u200b\u202e\u2028")
+
+
+def test_a_stream_without_our_signs_has_them_spelt() -> None:
+    told = "23–29 November · 3 × 2 → 漢 …".encode("ascii", output.SPELT)
+    assert told == b"23-29 November | 3 x 2 -> ? ..."
