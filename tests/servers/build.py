@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.servers.recipes import MODULES, RECIPES, Recipe, cache
@@ -117,19 +118,31 @@ def build_missing(names: Sequence[str], tell: Callable[[str], None]) -> None:
         known = ", ".join(recipe.name for recipe in RECIPES)
         raise BuildError(f"no such server: {', '.join(sorted(unknown))}; there are {known}")
     wanted = [recipe for recipe in RECIPES if not names or recipe.name in names]
+    if not all(recipe.built for recipe in wanted):
+        with alone(tell):
+            missing = [recipe for recipe in wanted if not recipe.built]
+            if missing:
+                check_go(missing)
+            for recipe in missing:
+                began = time.monotonic()
+                build(recipe, tell)
+                tell(f"{recipe.name} {recipe.version}: built in {time.monotonic() - began:.0f} s")
+    tell(f"{len(wanted)} of {len(wanted)} servers are in {cache()}")
+
+
+@contextmanager
+def alone(tell: Callable[[str], None]) -> Generator[None]:
+    """While no other build of this cache runs, and nothing is left of one that was killed."""
     cache().mkdir(parents=True, exist_ok=True)
     with (cache() / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in cache().glob(".*-*"):  # by a build that was killed
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("another build is running: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in cache().glob(".*-*"):
             shutil.rmtree(left)
-        missing = [recipe for recipe in wanted if not recipe.built]
-        if missing:
-            check_go(missing)
-        for recipe in missing:
-            began = time.monotonic()
-            build(recipe, tell)
-            tell(f"{recipe.name} {recipe.version}: built in {time.monotonic() - began:.0f} s")
-    tell(f"{len(wanted)} of {len(wanted)} servers are in {cache()}")
+        yield
 
 
 def main() -> int:
