@@ -1,18 +1,16 @@
 """A full picture of many pods, and then changes: CPU and memory of reading lines and understanding them.
 
-    python -m bench.kubernetes [pods]
-
 The objects are as large as an API server's (5.8 kB each, half of it managedFields); nothing is sent over a network.
 """
 
 import resource
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
+from bench.machine import Result
 from collector.kubernetes.picture import Picture
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, MODIFIED, SYNCED, Event
@@ -27,7 +25,9 @@ def pod(number: int, phase: str) -> bytes:
     state: dict[str, Any] = {"running": {"startedAt": "2026-11-30T11:00:03Z"}}
     if phase == "Succeeded":
         state = {"terminated": {"startedAt": "2026-11-30T11:00:03Z", "finishedAt": "2026-11-30T12:00:00Z"}}
-    fields: dict[str, Any] = {f"f:field-{index}": {".": {}, "f:name": {}, "f:value": {}} for index in range(60)}
+    fields: dict[str, Any] = {
+        f"f:field-{index}": {".": {}, "f:name": {}, "f:value": {}} for index in range(60)
+    }
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": f"j{number // 8}", "uid": f"job-{number // 8}"}
     gpu = {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "1"}
     container = {"name": "main", "image": "x", "resources": {"requests": gpu, "limits": gpu}}
@@ -78,12 +78,12 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def main(pods: int) -> None:
-    """Measure, and say it."""
+def run(pods: int = 5000) -> list[Result]:
+    """The picture's figures against the goals."""
     lines = [pod(number, "Running") for number in range(pods)]
     changes = [pod(number, "Succeeded") for number in range(min(CHANGES, pods))]
     size_mb = sum(map(len, lines)) / 1e6
-    before = peak_mib()
+    before_mib = peak_mib()
     began = time.process_time()
     picture = Picture(Settings("c"))
     for number in range(pods // 8 + 1):
@@ -99,13 +99,11 @@ def main(pods: int) -> None:
         picture.apply(event)
     picture.take(NOON + 30_000)
     change_ms = (time.process_time() - began) / len(changes) * 1000
-    rows = len(told["allocations_versions"])
-    sys.stdout.write(
-        f"{pods:,} pods, {size_mb:.1f} MB: full picture {full_s:.2f} s of CPU, {rows:,} allocations\n"
-        f"a change {change_ms:.2f} ms of CPU: 50 a second are {change_ms * 5:.1f} % of a core\n"
-        f"memory at most {peak_mib():.0f} MiB, of it {before:.0f} before, with the lines themselves\n"
-    )
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5000)
+    rise_mib = peak_mib() - before_mib
+    what = f"{pods:,} pods of {size_mb:.0f} MB"
+    found = f"{len(told['allocations_versions']):,} allocations"
+    return [
+        Result(f"a full picture of {what}", "≤ 1 s of CPU", f"{full_s:.2f} s", full_s <= 1, found),
+        Result(f"memory for {what}", "≤ 150 MB of all", f"{rise_mib:.0f} MB more", rise_mib <= 75),
+        Result("50 pod changes a second", "≤ 5 % of a core", f"{change_ms * 5:.1f} %", change_ms <= 1),
+    ]
