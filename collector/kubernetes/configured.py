@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from collector.kubernetes.resources import RESOURCES
-from collector.kubernetes.settings import Settings
+from collector.kubernetes.settings import SOURCE, Settings
 from collector.kubernetes.source import KubernetesSource
 from collector.kubernetes.talk import connect
 from collector.log import Log
@@ -16,8 +16,8 @@ from quartermaster.team import Rule, glob_matches
 def source_of(
     part: ClusterPart, configuration: Configuration, wall: Callable[[], int], log: Log
 ) -> KubernetesSource | None:
-    """The cluster's Kubernetes, None where the configuration has none. Raises ConfigurationError."""
-    if part.kubernetes is None:
+    """The cluster's Kubernetes, None where it is not who is believed about holders. Raises ConfigurationError."""
+    if part.kubernetes is None or part.holders != SOURCE:
         return None
     api = connect(part.kubernetes, part.name, connections=len(RESOURCES) + 4)
     return KubernetesSource(settings_of(part, configuration), api, wall, log, part.kubernetes.patience_ms)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from collector.holders import ReadLabels
+from collector.attribution import SOURCE as LABELS
+from collector.holders import HOLDERS, ReadLabels
 from collector.kubernetes.settings import SOURCE
 from collector.presence import Fleet, Sighting, presence
 from quartermaster.clock import HOUR_MS, MINUTE_MS
@@ -126,6 +127,11 @@ def meet(ledger: Ledger, cluster: str, now_ms: int) -> ReadLabels | None:
             key = f"devices/{cluster}/{from_ms}-{until_ms}"
             ledger.append(f"{key}/found", {"devices_versions": devices}, recorded_at=now_ms)
             records = _named(ledger, cluster, from_ms, until_ms)
+            if marks["labels_ms"] is not None:  # they are not read any more: nobody waits for them
+                records["watermarks"] = [
+                    *records["watermarks"],
+                    Watermark(cluster, LABELS, HOLDERS, until_ms),
+                ]
             ledger.append(key, records, recorded_at=now_ms)
             for table, rows in {**records, "devices_versions": devices}.items():
                 counted[table] = counted.get(table, 0) + len(rows)

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ _WATCH_S = (240, 300)
 _PAUSES_S = (0.2, 30.0)
 # What may not be read, or is not installed, is tried again so often.
 _LATER_S = 300.0
+_SOON_S = 1.0
 _CHUNK = 64 * 1024
 # Lines are understood together, so that a lock is not taken for each.
 _TOGETHER = 200
@@ -76,6 +78,7 @@ class Watcher:
     def _run(self) -> None:
         pause_s = _PAUSES_S[0]
         while not self._stop.is_set():
+            began, before = time.monotonic(), self.state.events
             try:
                 if self._at:
                     self._go_on()
@@ -83,13 +86,18 @@ class Watcher:
                     self._list_by_watching()
                 else:
                     self._list_by_pages()
-                pause_s = _PAUSES_S[0]
             except Trouble as trouble:
                 pause_s = self._after(trouble, pause_s)
+                continue
+            if self.state.events > before or time.monotonic() - began > _SOON_S:
+                pause_s = _PAUSES_S[0]
+            else:  # a stream that ends at once and says nothing: not to be asked without end
+                self._stop.wait(pause_s)
+                pause_s = min(2 * pause_s, _PAUSES_S[1])
 
     def _after(self, trouble: Trouble, pause_s: float) -> float:
         """What to do about a trouble, and how long to wait next time."""
-        if trouble.kind == talk.EXPIRED:
+        if trouble.kind == talk.EXPIRED and self._at:
             self._at = ""
             return pause_s
         if trouble.kind == talk.INVALID and self._watch_list and not self._at:

@@ -250,7 +250,7 @@ class ClusterPart(Part):
     dcgm: DcgmPart = _as_written({})
     """Telemetry from dcgm-exporter."""
     kubernetes: KubernetesPart | None = None
-    """Its API server; needed where `holders` is `kubernetes`."""
+    """Its API server; needed, and read, where `holders` is `kubernetes`."""
 
 
 class PoolPart(Part):

@@ -149,6 +149,9 @@ def _clusters(configuration: Configuration) -> Iterator[Complaint]:
         if cluster.holders == "kubernetes" and cluster.kubernetes is None:
             what = "there is no kubernetes: to read holders from, so that nobody will be known to hold anything"
             yield _warning(("clusters", index, "holders"), what)
+        if cluster.holders != "kubernetes" and cluster.kubernetes is not None:
+            what = f"it is not read, because holders is {cluster.holders}"
+            yield _warning(("clusters", index, "kubernetes"), what)
         key: Key = ("clusters", index, "dcgm")
         dcgm = cluster.dcgm
         if not (dcgm.targets or dcgm.file_sd or dcgm.dns_srv):

@@ -158,6 +158,21 @@ def test_a_server_that_hangs_is_asked_again(server: StandIn, tmp_path: Path, mon
     assert server.asked[1][1]["resourceVersion"] == "10"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [stream(then="end"), status(410), stream(line("ERROR", GONE), then="end")],
+    ids=["ends", "410", "event"],
+)
+def test_a_server_that_always_says_the_same_is_not_asked_without_end(
+    answer: Answer, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watch, "_PAUSES_S", (0.05, 1.0))
+    found = Watched(server, tmp_path, answer)
+    began = time.monotonic()
+    found.until(lambda: time.monotonic() - began > 1.5)
+    assert len(server.asked) < 15
+
+
 def test_a_forbidden_resource_is_settled_without(server: StandIn, tmp_path: Path):
     found = Watched(server, tmp_path, status(403, "pods is forbidden"))
     found.until(lambda: found.state.settled)

@@ -5,6 +5,7 @@ select
     epoch_ms(max(complete_until_at) filter (where source = 'kubernetes' and covers = 'holders'))
   ) as complete_ms,
   epoch_ms(max(complete_until_at) filter (where source = 'kubernetes' and covers = 'devices')) as read_ms,
+  epoch_ms(max(complete_until_at) filter (where source = 'labels' and covers = 'holders')) as labels_ms,
   (
     select epoch_ms(min(sampled_at))
     from samples
