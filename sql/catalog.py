@@ -2,6 +2,8 @@
 
 import contextlib
 import importlib.util
+import os
+import tempfile
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,6 +198,8 @@ def connect(*extensions: str) -> Cursor:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "allow_unsigned_extensions": "true",
+            # what does not fit into memory; DuckDB's own choice is .tmp in the folder that one stands in
+            "temp_directory": str(Path(tempfile.gettempdir()) / f"quartermaster-{os.getpid()}"),
         }
     )
     connection.execute("set global timezone = 'UTC'")
