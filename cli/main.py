@@ -1,5 +1,6 @@
 """The command `quartermaster`: its sub-commands, the options before them, errors as two lines."""
 
+import os
 import shlex
 import signal
 import sys
@@ -28,8 +29,9 @@ from cli.version import version
 from cli.why import why
 from quartermaster.errors import QuartermasterError
 
+_NAME = "quartermaster"
 app = typer.Typer(
-    name="quartermaster",
+    name=_NAME,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -37,6 +39,12 @@ app = typer.Typer(
 )
 
 _told: list[int] = []  # the signal that told the process to end
+
+
+def _tell(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
 
 
 @app.callback()
@@ -48,6 +56,12 @@ def options(
         typer.Option("--config", "-c", help="The configuration's file.", envvar="QUARTERMASTER_CONFIG"),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    tell_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", help="The same as the command version.", callback=_tell, is_eager=True
+        ),
+    ] = False,
 ) -> None:
     """Who held which GPU, what it did, and what each team owes.
 
@@ -73,6 +87,7 @@ def run() -> None:
 
     A traceback is shown with --debug alone.
     """
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=output.SPELT)
@@ -81,7 +96,7 @@ def run() -> None:
         typer.rich_utils.COLOR_SYSTEM = None
         typer.rich_utils.FORCE_TERMINAL = None
     try:
-        app()
+        app(prog_name=_NAME)
     except QuartermasterError as error:
         if "--debug" in sys.argv:
             raise
@@ -99,6 +114,17 @@ def run() -> None:
         sys.exit(QuartermasterError.exit_code)
 
 
+def _open_streams() -> None:
+    """A standard stream that came closed leads nowhere: its number must not go to the next file opened, which
+    may be the ledger's."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(descriptor)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - to the end
+
+
 def _interrupted(error: BaseException | None) -> bool:
     """Whether a signal is behind the error: some libraries wrap it, and DuckDB says it in words of its own."""
     while error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
@@ -110,7 +136,7 @@ def _interrupted(error: BaseException | None) -> bool:
 
 def _unforeseen(error: Exception) -> QuartermasterError:
     """What nobody turned into words before it came here: the system's trouble, or a fault of ours."""
-    again = f"{Path(sys.argv[0]).name} --debug {shlex.join(sys.argv[1:])}"
+    again = f"{_NAME} --debug {shlex.join(sys.argv[1:])}"
     if isinstance(error, OSError) and error.strerror:
         about = f"{error.filename}: " if error.filename else ""
         return QuartermasterError(

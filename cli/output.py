@@ -101,7 +101,7 @@ def complain(error: QuartermasterError) -> None:
     """The error in two lines: what was wrong and where; what to do."""
     typer.echo(f"error: {visible_lines(error.what)}", err=True)
     if error.hint:
-        typer.echo(f"  try: {visible_lines(error.hint)}", err=True)
+        typer.echo(f"  try: {visible_lines(error.hint.removeprefix('try '))}", err=True)
 
 
 def _plain_value(value: object) -> object:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from cli import main, version
 from quartermaster.errors import InputError
@@ -33,6 +34,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, error: Exception, *arguments: str) -> 
     ("error", "code", "what", "hint"),
     [
         (InputError("this is wrong", "do that"), 2, "this is wrong", "do that"),
+        (InputError("this is wrong", "try that"), 2, "this is wrong", "  try: that"),
         (
             FULL,
             1,
@@ -111,3 +113,19 @@ def somebody_is_in(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_closed_streams_are_no_trouble() -> None:
+    told = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m cli --version <&- >&- 2>&-"],
+        cwd=Path(__file__).parents[2],
+        check=False,
+    )
+    assert told.returncode == 0
+
+
+@pytest.mark.parametrize("guess", ["--version", "-V", "version"])
+def test_guesses_at_the_version(guess: str) -> None:
+    told = CliRunner().invoke(main.app, [guess])
+    assert told.exit_code == 0
+    assert told.stdout.startswith("gpu-quartermaster ")
