@@ -1,10 +1,16 @@
--- segments: each place in spans in which its layout does not change
+-- segments: each place, but those of quiet devices, in spans in which its layout does not change
 create or replace temp table segments as
 with
+stirring as (
+  select h.c, h.place, h.s, h.e
+  from here as h
+  anti join quiet as q on h.c = q.c and h.device_id = q.device_id
+),
+
 bounds as (
-  select c, place, s as t from here
+  select c, place, s as t from stirring
   union
-  select c, place, e as t from here
+  select c, place, e as t from stirring
   union
   select c, place, s as t from claims_here
   union

@@ -1,5 +1,5 @@
--- usage_rows: usage_hourly of the asked spans
-create or replace temp table usage_rows as
+-- laid_rows: usage_hourly of the asked spans, of all that was laid out
+create or replace temp table laid_rows as
 with
 overbooked as (
   select n.g, n.a, n.over_parts, x.address
