@@ -19,9 +19,9 @@ def collect(
 
     \b
     Examples:
-      quartermaster collect                 until it is told to stop
-      quartermaster collect --once          one round, to see whether all targets answer
-      quartermaster collect --for 10m       ten minutes
+      quartermaster collect             until it is told to stop
+      quartermaster collect --once      one round: does every target answer?
+      quartermaster collect --for 10m   ten minutes
     """
     import os
     import signal

@@ -47,10 +47,12 @@ rate_cards:
 def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Say all that is wrong with the configuration, with line, key and the nearest right name.
 
-    \b
     Exit code 0: in order (warnings may be there); 3: errors.
+
+    \b
+    Examples:
       quartermaster config check
-      quartermaster --config /etc/quartermaster/quartermaster.yaml config check --json
+      quartermaster --config sites/berlin.yaml config check --json
     """
     from quartermaster.config.problem import dotted
 
@@ -87,6 +89,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
     """Show every setting and where it comes from: a line, or the default. Secrets stay references.
 
     \b
+    Examples:
       quartermaster config show
       quartermaster config show --json | jq '.[] | select(.where != "default")'
     """
@@ -106,6 +109,7 @@ def schema() -> None:
     """Print the JSON Schema of the file: editors complete and check with it.
 
     \b
+    Example:
       quartermaster config schema > quartermaster.schema.json
     and as the first line of quartermaster.yaml:
       # yaml-language-server: $schema=quartermaster.schema.json
@@ -117,7 +121,13 @@ def schema() -> None:
 
 @app.command()
 def init(path: Annotated[Path, typer.Argument(help="The file to write.")] = Path(FILE)) -> None:
-    """Write a small commented configuration to start from; a file that is there is never overwritten."""
+    """Write a small commented configuration to start from; a file that is there is never overwritten.
+
+    \b
+    Examples:
+      quartermaster config init
+      quartermaster config init sites/berlin.yaml
+    """
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(STARTER)

@@ -31,8 +31,8 @@ def dashboard(
 
     \b
     Examples:
-      quartermaster dashboard                        serve it and open it in a browser
-      quartermaster dashboard --no-browser -p 9000   only serve it, at http://127.0.0.1:9000
+      quartermaster dashboard                        opened in a browser
+      quartermaster dashboard --no-browser -p 9000   at http://127.0.0.1:9000
     """
     serve(session(context).config_path().absolute(), port, browser=browser)
 

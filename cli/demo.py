@@ -36,9 +36,9 @@ def demo(
 
     \b
     Examples:
-      quartermaster demo                        see it; files go to your cache folder
-      quartermaster demo --keep --dir trial     then: cd trial; quartermaster report
-      quartermaster demo --quick --seed 7       another, smaller cluster in seconds
+      quartermaster demo                      see it; its files are in your cache
+      quartermaster demo --keep --dir trial   then: cd trial; quartermaster report
+      quartermaster demo --quick --seed 7     another, smaller cluster, in seconds
     """
     from cli.rehearsal import rehearse
 

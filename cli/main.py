@@ -1,5 +1,6 @@
 """The command `quartermaster`: its sub-commands, the options before them, errors as two lines."""
 
+import inspect
 import os
 import shlex
 import signal
@@ -67,7 +68,7 @@ def options(
 
     \b
     Start here:
-      quartermaster demo          a simulated cluster's week, from metrics to a bill
+      quartermaster demo          a simulated cluster's week, to each team's bill
       quartermaster demo --keep   the same, and everything stays to be looked at
     """
     context.obj = Session(config=config, debug=debug)
@@ -80,6 +81,23 @@ app.add_typer(ledger_group.app, name="ledger")
 app.add_typer(config_group.app, name="config")
 app.add_typer(person_group.app, name="person")
 app.command()(version)
+
+
+def _let_flow(group: typer.Typer) -> None:
+    """Paragraphs of a docstring are joined for the help, which breaks them where the terminal ends; what stands
+    after a backspace stays in its lines."""
+    for command in group.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(
+            paragraph if paragraph.startswith("\b") else " ".join(paragraph.split())
+            for paragraph in paragraphs
+        )
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _let_flow(inner.typer_instance)
+
+
+_let_flow(app)
 
 
 def run() -> None:

@@ -26,6 +26,7 @@ def export(context: typer.Context, who: Who) -> None:
     """Print all that the ledger has of a person, as JSON. That you read it is recorded.
 
     \b
+    Example:
       quartermaster person export alice > alice.json
     """
     from sql.configured import open_configured
@@ -47,9 +48,11 @@ def erase(
 ) -> None:
     """Take a person's name and contact out of the ledger. Every sum and every check stays as it is.
 
-    \b
     What was held and what it cost stays under the pseudonym. Snapshots from before still have the name
     until they expire: the command says the date from which on it is gone for good.
+
+    \b
+    Example:
       quartermaster person erase alice
     """
     import sys

@@ -45,7 +45,7 @@ def report(
       quartermaster report                                the last complete week
       quartermaster report --week 2026-W48 --team vision  one team's bill
       quartermaster report --format html -o report.html   a page to send around
-      quartermaster report --json | jq .by_team           for machines (docs/report.md)
+      quartermaster report --json | jq .by_team           docs/report.md
     """
     from analytics.reports.weekly import latest_week, weekly
     from quartermaster.clock import now_ms

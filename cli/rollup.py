@@ -34,7 +34,7 @@ def rollup(
     Examples:
       quartermaster rollup                  what is new, of all clusters
       quartermaster rollup --cluster demo   of one cluster
-      quartermaster rollup --all            every hour anew, from what is in the ledger
+      quartermaster rollup --all            every hour anew
     """
     from analytics.money.charges import charge
     from analytics.usage import roll_up

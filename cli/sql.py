@@ -39,9 +39,10 @@ def sql(  # noqa: PLR0917
     """Ask the ledger: one SELECT over its tables and views, read only; without one, a prompt.
 
     \b
+    Examples:
       quartermaster sql --list
       quartermaster sql --name idle-by-team
-      quartermaster sql "select team, sum(held_pms) from usage_daily group by team"
+      quartermaster sql "select team, sum(held_pms) from usage_daily group by 1"
       quartermaster sql --format csv --name top-costs > costs.csv
     """
     from sql.door import Limits

@@ -17,6 +17,7 @@ def status(
     """Say how things stand: sources, lag, coverage, the last roll-up, the ledger.
 
     \b
+    Examples:
       quartermaster status
       quartermaster status --json
     """
