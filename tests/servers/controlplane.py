@@ -70,14 +70,18 @@ class ControlPlane:
         return self.call("POST", f"{path}/{name}/token", {"spec": {}})["status"]["token"]
 
     def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """One raw request as the administrator: the answer's JSON. Raises urllib.error.HTTPError."""
+        """One raw request as the administrator: the answer's JSON. Raises HTTPError, with the answer as a note."""
         request = urllib.request.Request(self.url + path, method=method)
         request.add_header("Authorization", f"Bearer {self.token}")
         request.add_header("Content-Type", kind)
         data = None if body is None else json.dumps(body).encode()
         trusted = ssl.create_default_context(cafile=self.certificate.certificate)
-        with urllib.request.urlopen(request, data, timeout=30, context=trusted) as response:
-            return json.load(response)
+        try:
+            with urllib.request.urlopen(request, data, timeout=30, context=trusted) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            error.add_note(f"{method} {path}: {error.read().decode(errors='replace')}")
+            raise
 
     def ready(self) -> bool:
         """Whether the API server says that it is ready."""

@@ -25,7 +25,7 @@ _SERVED = ("-kueue-x-k8s-io-", "-batch-v1-job")
 
 def start_kueue(plane: ControlPlane, folder: Path) -> Process:
     """Kueue for Jobs on the control plane, ready. Raises ServerError. Its log is in the folder."""
-    made = certificate(folder / "certificate", _NAMES)
+    made = certificate(folder / "certificate", _NAMES, rsa=True)
     port, health = free_port(), free_port()
     client = {"caBundle": base64.b64encode(made.certificate.read_bytes()).decode(), "port": port}
     definitions = [

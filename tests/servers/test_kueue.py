@@ -3,8 +3,9 @@
 import time
 from typing import Any
 
-from tests.servers.fleet import Ground
+from tests.servers.fleet import GROUND, Ground
 from tests.servers.process import Process
+from tests.servers.stages import ENDS_AFTER
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
@@ -12,14 +13,21 @@ KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 def queue(ground: Ground, gpus: int) -> None:
     """A queue of the test's namespace with a quota of GPUs, on the test's nodes."""
     name = ground.namespace
-    flavor = {"metadata": {"name": name}, "spec": {"nodeLabels": {"quartermaster.test/ground": name}}}
-    ground.plane.call("POST", f"{KUEUE}/resourceflavors", flavor)
+    made: list[tuple[str, str, str, dict[str, Any]]] = []
+    made.append(("resourceflavors", "ResourceFlavor", name, {"nodeLabels": {GROUND: name}}))
     quota = {"name": name, "resources": [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]}
     group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [quota]}
     spec = {"namespaceSelector": {}, "resourceGroups": [group]}
-    ground.plane.call("POST", f"{KUEUE}/clusterqueues", {"metadata": {"name": name}, "spec": spec})
-    local = {"metadata": {"name": "queue"}, "spec": {"clusterQueue": name}}
-    ground.plane.call("POST", f"{KUEUE}/namespaces/{name}/localqueues", local)
+    made.append(("clusterqueues", "ClusterQueue", name, spec))
+    made.append((f"namespaces/{name}/localqueues", "LocalQueue", "queue", {"clusterQueue": name}))
+    for path, kind, called, spec in made:
+        body = {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": kind,
+            "metadata": {"name": called},
+            "spec": spec,
+        }
+        ground.plane.call("POST", f"{KUEUE}/{path}", body)
 
 
 def job(ground: Ground, name: str, gpus: int, ends_after_s: float) -> str:
@@ -36,7 +44,7 @@ def job(ground: Ground, name: str, gpus: int, ends_after_s: float) -> str:
         "spec": {
             "suspend": True,
             "template": {
-                "metadata": {"annotations": {"quartermaster.test/ends-after": f"{ends_after_s:g}"}},
+                "metadata": {"annotations": {ENDS_AFTER: f"{ends_after_s:g}"}},
                 "spec": {"restartPolicy": "Never", "containers": [container]},
             },
         },
