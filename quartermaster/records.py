@@ -233,7 +233,7 @@ class Watermark:
 
     cluster: str
     source: str
-    covers: str  # telemetry | holders | quota
+    covers: str  # telemetry | holders | quota | devices (telemetry laid upon Kubernetes' holders)
     complete_until_at: int
 
 

@@ -60,7 +60,8 @@ def test_the_chain_is_kept_when_the_owner_is_deleted_with_orphans():
 
 def test_a_ring_of_owners_ends():
     told = Told().see(0, "owners", metadata("train-1", "uid-job", JOB), ADDED).see(1, "pods", pod(owner=JOB))
-    assert told.take().workload().name == "train-1"
+    found = told.take().workload()
+    assert (found.name, json.loads(found.owner_chain)) == ("train-1", ["Job/train-1"])
 
 
 def test_spark_driver_and_executors_are_one_application():

@@ -45,6 +45,7 @@ SIDECAR = {"restartPolicy": "Always"}
             },
             4,
         ),
+        ({"containers": [gpu_container(1)], "initContainers": [gpu_container(3, **SIDECAR)]}, 4),
         ({"containers": [{"resources": {"limits": {"nvidia.com/gpu": 2}}}]}, 2),
         ({"containers": [{"resources": {"limits": {"nvidia.com/gpu": "many"}}}, "?", None]}, 0),
     ],
@@ -53,6 +54,7 @@ SIDECAR = {"restartPolicy": "Always"}
         "the largest init",
         "a sidecar before the init",
         "a sidecar after it",
+        "a large sidecar",
         "limits alone",
         "junk",
     ],
@@ -276,6 +278,11 @@ def test_only_the_highest_generation_counts_and_a_slice_may_have_no_devices():
     )
     told.see(2, "resourceslices", resource_slice([], name="counters", generation=2, sharedCounters=[{}]))
     assert [each.gpu_uuid for each in told.devices()] == ["GPU-0", "GPU-1"]
+
+
+def test_a_device_that_a_newer_generation_lacks_is_gone():
+    told = dra(device(0)).see(5, "resourceslices", resource_slice([device(1)], name="s2", generation=2))
+    assert [(each.gpu_uuid, each.end_at) for each in told.devices()] == [("GPU-0", at(5)), ("GPU-1", None)]
 
 
 def test_an_extended_resource_that_dra_serves_is_counted_once():

@@ -58,6 +58,31 @@ CASES: dict[str, tuple[list[tuple[float, str, dict[str, Any]]], float, float | N
         None,
         "",
     ),
+    "gone while one of two containers runs: the other's end is not the pod's": (
+        [
+            (
+                60.5,
+                "DELETED",
+                pod(
+                    status={
+                        "containerStatuses": [
+                            {"name": "a", "state": {"terminated": {"finishedAt": iso(30)}}},
+                            {"name": "b", "state": {"running": {"startedAt": iso(3)}}},
+                        ]
+                    }
+                ),
+            )
+        ],
+        1,
+        60.5,
+        allocations.DELETED,
+    ),
+    "the binding, not when the kubelet saw it": (
+        [(9, "ADDED", pod(status={"startTime": iso(7)}))],
+        1,
+        None,
+        "",
+    ),
     "a container that crashes and waits for its restart holds": (
         [
             (
