@@ -80,7 +80,8 @@ def erase(
     elif erased.was_there:
         output.say(f"{pseudonym(person)} has no name any more.")
         output.say(f"Snapshots from before have it until {gone_at}.")
-        output.say("It is gone for good with the first quartermaster ledger compact after that.")
+        output.say("It is gone for good with the first quartermaster ledger compact after that;")
+        output.say("files that have it go six hours later.")
     else:
         output.say(
             f"There is no name of {pseudonym(person)} in the ledger; it was erased before, or never written."

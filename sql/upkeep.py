@@ -130,8 +130,10 @@ def _steps(ledger: Ledger, now_ms: int, everything: bool, keep: Retention, pace:
     for step in _expire(ledger, now_ms, keep, pace):
         expired += step.things
         yield step
-    if everything and expired and ledger.kind == "sqlite":
-        yield _vacuum(ledger)
+    if everything and (expired or _name_is_due(ledger, now_ms, keep)):
+        yield _forget_names(ledger)
+        if ledger.kind == "sqlite":
+            yield _vacuum(ledger)
     yield from _clean_up(ledger, now_ms)
     if everything or now_ms - pace.orphans_looked_for_ms > DAY_MS:
         pace.orphans_looked_for_ms = now_ms
@@ -209,9 +211,23 @@ def _expire(ledger: Ledger, now_ms: int, keep: Retention, pace: Pace) -> Iterato
         yield Step("expire", "", len(versions), _held(ledger, "expire", lambda c, call=call: c.execute(call)))
 
 
+def _name_is_due(ledger: Ledger, now_ms: int, keep: Retention) -> bool:
+    """Whether a name was erased whose snapshots are old enough: upkeep in passing may have forgotten them."""
+    return bool(ledger.query(text("erased"), {"until_us": (now_ms - keep.snapshots_ms) * 1000}).item())
+
+
+def _forget_names(ledger: Ledger) -> Step:
+    """Take names out of the statistics that the catalog keeps of whole tables."""
+    with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
+        begun = time.monotonic()
+        cursor.execute(text("forget_names"))
+        return Step("names", "people", 1, time.monotonic() - begun)
+
+
 def _vacuum(ledger: Ledger) -> Step:
     """Write a SQLite catalog anew, so that what was erased is not left in the slack of its pages.
 
+    All of it at once, the only step whose time under the lock grows with the catalog: 0.5 s of CPU for 100 MB.
     In a process of its own: two copies of SQLite in one process would undo each other's locks on the file.
     """
     with ledger.catalog.write_lock(), ledger.catalog.reshaping():

@@ -13,6 +13,7 @@ import pytest
 from quartermaster.clock import DAY_MS, HOUR_MS, now_ms
 from quartermaster.errors import InputError
 from sql.ledger import Ledger, memory_ledger, open_ledger
+from sql.people import erase
 from sql.retention import Retention
 from sql.state import state
 from sql.upgrade import upgrade
@@ -198,21 +199,54 @@ def test_deleted_rows_are_written_out_of_their_files(ledger: Ledger) -> None:
     assert sums_of(ledger)[0] == 100
 
 
-def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(tmp_path: Path) -> None:
-    def has_name() -> list[str]:
-        return [
-            path.name for path in tmp_path.rglob("*") if path.is_file() and b"Tricia" in path.read_bytes()
-        ]
+@pytest.mark.parametrize("in_passing", [False, True], ids=["by the command", "in passing before"])
+@pytest.mark.parametrize("many", [5, 300], ids=["in the catalog", "in a file"])
+def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(
+    tmp_path: Path, many: int, in_passing: bool
+) -> None:
+    def has_name(name: str) -> list[str]:
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        return [path.name for path in files if name.encode() in path.read_bytes()]
 
+    names = [f"Tricia{number:03d}" for number in range(many)]
+    people = pl.DataFrame({"person_id": range(many), "name": names})
     with open_ledger(tmp_path) as ledger:
         upgrade(ledger)
-        ledger.append("p/1/1", {"people": pl.DataFrame({"person_id": [7], "name": ["Tricia"]})})
-    assert has_name()
+        ledger.append("p/1/1", {"people": people})
+    assert has_name(names[-1])
     with open_ledger(tmp_path) as ledger:
-        ledger.write("p/1/2", lambda cursor: cursor.execute("delete from people") and None)
+        for person in (0, many - 1):  # the first and the last, which the catalog's statistics name too
+            erase(ledger, person, "reader", now_ms())
         ledger.append("p/1/3", {"cuts": pl.DataFrame({"reason": ["price"]})})
+        later = now_ms() + 8 * DAY_MS
+        if in_passing:
+            compact(ledger, later)
+        compact(ledger, later, everything=True)
+    assert has_name(names[0]) == has_name(names[-1]) == []
+    assert has_name(names[1])
+    with open_ledger(tmp_path) as ledger:
+        for number, name in enumerate(("", "Aaron", "Zoë", "\N{PILE OF POO}")):
+            added = {"person_id": [many + number], "name": [name]}
+            ledger.append(f"p/2/{number}", {"people": pl.DataFrame(added)})
+            assert ledger.query("select person_id from people where name = $name", {"name": name}).item()
+        left = ledger.query("select count(*), min(name), max(name) from people where name <> 'Tricia001'")
+        assert left.row(0) == (many - 3 + 4, "", "\N{PILE OF POO}")
+
+
+def test_statistics_name_nobody_on_any_catalog(place: Any) -> None:
+    people = pl.DataFrame({"person_id": range(300), "name": [f"Tricia{number:03d}" for number in range(300)]})
+    bounds = (
+        "select min_value, max_value from __ducklake_metadata_lake.ducklake_table_column_stats "
+        "where max_value like 'Tricia%'"
+    )
+    with open_ledger(place.folder, place.catalog) as ledger:
+        upgrade(ledger)
+        ledger.append("p/1/1", {"people": people})
+        assert ledger.query(bounds).row(0) == ("Tricia000", "Tricia299")
+        erase(ledger, 299, "reader", now_ms())
         compact(ledger, now_ms() + 8 * DAY_MS, everything=True)
-    assert has_name() == []
+        assert ledger.query(bounds).is_empty()
+        assert ledger.query("select count(*) from people where name > 'Tricia100'").item() == 198
 
 
 def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
