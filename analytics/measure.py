@@ -5,18 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import duckdb
 import polars as pl
 
 import sql
-from analytics.business import days_between
+from analytics.business import Day, days_between
 from quartermaster.clock import HOUR_MS, to_datetime
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
 
 FOREVER_MS = 253_402_300_800_000
 MOST_WATTS = 3000
+_BATCH_ROWS = 122_880
 
 Cursor = duckdb.DuckDBPyConnection
 _QUERIES = Path(sql.__file__).parent / "queries" / "usage"
@@ -24,6 +26,7 @@ _SCHEMAS = {
     "asked_clusters": {"c": pl.Int64, "cluster": pl.String},
     "asked_spans": {"c": pl.Int64, "from_ms": pl.Int64, "until_ms": pl.Int64},
     "midnights": {"at_ms": pl.Int64},
+    "given_days": {"business_day": pl.String, "from_ms": pl.Int64, "until_ms": pl.Int64},
     "ghost_ids": {
         "c": pl.Int64,
         "node": pl.String,
@@ -93,6 +96,18 @@ class Measure:
             else:
                 self._run(step)
             watch(step)
+
+    def rows(self, table: str) -> object:
+        """A stream (of Arrow) of what the steps made: table `usage`, `quota` or `lending`, times as epoch ms."""
+        found = self._cursor.sql(f"from {table}_rows")
+        # The stub of pyarrow is not installed.
+        return cast(Any, found).to_arrow_reader(_BATCH_ROWS)
+
+    def daily(self, days: Sequence[Day]) -> pl.DataFrame:
+        """The rows of usage_daily of business days that lie wholly in the span the steps were run for."""
+        self._give("given_days", [(day.day, day.start_ms, day.end_ms) for day in days])
+        self._run("rows_of_days")
+        return self._cursor.sql(_text("daily")).pl()
 
     def _run(self, step: str, **more: object) -> None:
         text = _text(step)

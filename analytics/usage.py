@@ -13,6 +13,7 @@ from analytics.measure import FOREVER_MS, Cursor, Measure, Measured
 from analytics.touched import Touched, longest_new_hold_ms
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_datetime
 from quartermaster.errors import InputError
+from sql.catalog import quote
 from sql.ledger import Ledger
 
 GRACE_MS = 5 * MINUTE_MS
@@ -175,13 +176,12 @@ def _carry_out(
     rows = 0
     for number, span in enumerate(spans):
         is_ahead = span in plan.ahead
-        found = None
-        if measure and number >= len(plan.gone):
-            found = measure.spans({plan.cluster: span}, plan.time_zone, plan.longest_hold_ms)
-            rows += found.usage.height
+        found = measure if number >= len(plan.gone) else None
+        if found:
+            found.steps({plan.cluster: span}, plan.time_zone, plan.longest_hold_ms)
         # The mark goes with the last span that was touched, and with each span ahead.
         mark_ms = span[1] if is_ahead else plan.rolled_until_ms if span == spans[-1] else None
-        _write(ledger, plan, span, found, mark_ms=mark_ms, now_ms=now_ms, replace=not is_ahead)
+        rows += _write(ledger, plan, span, found, mark_ms=mark_ms, now_ms=now_ms, replace=not is_ahead)
         if progress:
             progress(plan.cluster, _hours(spans[: number + 1]), _hours(spans))
     until_ms = plan.until_ms if plan.until_ms > plan.from_ms else None
@@ -192,19 +192,17 @@ def _write(
     ledger: Ledger,
     plan: _Plan,
     span: Span,
-    found: Measured | None,
+    found: Measure | None,
     *,
     mark_ms: int | None,
     now_ms: int,
     replace: bool,
-) -> None:
-    """Replace one span in one transaction, with its business days and, when given, its mark."""
+) -> int:
+    """Replace one span in one transaction, with its business days and, when given, its mark.
+
+    Gives how many rows of usage it has now.
+    """
     from_at, until_at = to_datetime(span[0]), to_datetime(span[1])
-    tables = {"usage_hourly": None, "quota_hourly": None, "lending_hourly": None} | (
-        {"usage_hourly": found.usage, "quota_hourly": found.quota, "lending_hourly": found.lending}
-        if found
-        else {}
-    )
     mark = {
         "cluster": [plan.cluster],
         "snapshot_id": [plan.snapshot],
@@ -213,36 +211,65 @@ def _write(
         "longest_hold_ms": [plan.longest_hold_ms],
         "time_zone": [plan.time_zone],
     }
+    days = days_between(*span, plan.time_zone)
+    whole = [day for day in days if found and span[0] <= day.start_ms and day.end_ms <= span[1]]
+    summed = found.daily(whole) if found and whole else None
+    rows = 0
 
     def work(cursor: Cursor) -> None:
-        for table, rows in tables.items():
+        nonlocal rows
+        for table in ("usage", "quota", "lending"):
             if replace:
                 cursor.execute(
-                    f"delete from {table} "  # noqa: S608
+                    f"delete from {table}_hourly "  # noqa: S608
                     "where cluster = ? and row_start_at >= ? and row_start_at < ?",
                     [plan.cluster, from_at, until_at],
                 )
-            if rows is not None and rows.height:
-                ledger.insert(cursor, table, rows, recorded_at=now_ms)
-        for day in days_between(*span, plan.time_zone):
-            _sum_day(cursor, plan.cluster, day)
+            if found:
+                written = _insert(ledger, cursor, f"{table}_hourly", found.rows(table))
+                rows = written if table == "usage" else rows
+        cursor.execute(
+            "delete from usage_daily where cluster = ? and list_contains(?, business_day)",
+            [plan.cluster, [day.day for day in days]],
+        )
+        if summed is not None:
+            ledger.insert(cursor, "usage_daily", summed, recorded_at=now_ms)
+        for day in days:
+            if day not in whole:
+                _sum_day(cursor, plan.cluster, day)
         if mark_ms is not None:
             ledger.insert(cursor, "rollup_marks", pl.DataFrame(mark), recorded_at=now_ms)
 
     ledger.write(
         f"rollup/{plan.snapshot}/{uuid4().hex}", work, author="rollup", message=f"{plan.cluster} {from_at}"
     )
+    return rows
+
+
+def _insert(ledger: Ledger, cursor: Cursor, table: str, rows: object) -> int:
+    """Insert a stream of measured rows, times as epoch ms; how many they were."""
+    names = list(ledger.columns(table))
+    values = [f"make_timestamptz({name} * 1000)" if name.endswith("_at") else name for name in names]
+    cursor.register("measured_rows", rows)
+    try:
+        done = cursor.execute(
+            f"insert into {table} ({', '.join(names)}) select {', '.join(values)} from measured_rows"  # noqa: S608
+        ).fetchone()
+    finally:
+        cursor.unregister("measured_rows")
+    return int(done[0]) if done else 0
 
 
 def _sum_day(cursor: Cursor, cluster: str, day: Day) -> None:
-    cursor.execute("delete from usage_daily where cluster = ? and business_day = ?", [cluster, day.day])
-    given = {
-        "cluster": cluster,
-        "business_day": day.day,
-        "day_start_at": to_datetime(day.start_ms),
-        "day_end_at": to_datetime(day.end_ms),
-    }
-    cursor.execute((_QUERIES / "daily.sql").read_text(encoding="utf-8"), given)
+    """Sum one business day of what is written of it."""
+    cursor.execute(
+        "create or replace temp view rows_of_days as "  # noqa: S608
+        f"select *, {quote(day.day)} as business_day from lake.usage_hourly "
+        f"where cluster = {quote(cluster)} and row_start_at >= make_timestamptz({day.start_ms * 1000}) "
+        f"and row_start_at < make_timestamptz({day.end_ms * 1000})"
+    )
+    text = (_QUERIES / "daily.sql").read_text(encoding="utf-8")
+    cursor.execute(f"insert into usage_daily by name {text}")
 
 
 def _steps(hours: Iterable[int], most: int) -> tuple[Span, ...]:

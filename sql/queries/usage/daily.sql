@@ -1,8 +1,7 @@
--- daily: usage_daily of one business day, from usage_hourly
-insert into usage_daily by name
+-- daily: usage_daily of whole business days, from rows_of_days: rows of usage, each with its business day
 select
   cluster,
-  $business_day::varchar as business_day,
+  business_day,
   pool,
   model,
   team,
@@ -28,6 +27,5 @@ select
   max(activity_peak_permille) as activity_peak_permille,
   max(power_peak_dw) as power_peak_dw,
   max(fb_used_peak_mib) as fb_used_peak_mib
-from usage_hourly
-where cluster = $cluster and row_start_at >= $day_start_at and row_start_at < $day_end_at
-group by cluster, pool, model, team, workload_id
+from rows_of_days
+group by cluster, business_day, pool, model, team, workload_id
