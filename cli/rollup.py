@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
 
-BY_LABELS, BY_KUBERNETES = "labels", "kubernetes"
+BY_LABELS = "labels"
 
 
 def rollup(
@@ -64,7 +64,7 @@ def rollup(
     for sentence in declared:
         output.say(sentence)
     for cluster, records in read.items():
-        output.say(f"{cluster}: {records:,} records of nodes, devices and holders read from pod labels")
+        output.say(f"{cluster}: {records:,} records of devices and their holders read from telemetry")
     for cluster in rolled.clusters:
         output.say(_sentence(cluster))
     if not rolled.clusters:
@@ -89,15 +89,13 @@ def _read_labels(
     for cluster in configuration.clusters:
         if clusters and cluster.name not in clusters:
             continue
-        if cluster.holders in {BY_LABELS, BY_KUBERNETES}:
-            by_labels = cluster.holders == BY_LABELS
-            read = (
-                read_labels(ledger, cluster.name, pools, now)
-                if by_labels
-                else meet(ledger, cluster.name, now)
-            )
-            if read is not None:
-                found[cluster.name] = sum(read.records.values())
+        read = None
+        if cluster.holders == BY_LABELS:
+            read = read_labels(ledger, cluster.name, pools, now)
+        elif cluster.kubernetes is not None:
+            read = meet(ledger, cluster.name, now)
+        if read is not None:
+            found[cluster.name] = sum(read.records.values())
     return found
 
 
@@ -122,7 +120,7 @@ def _as_value(
 ) -> dict[str, object]:
     return {
         "declared": declared,
-        "records_from_labels": read,
+        "records_from_telemetry": read,
         "clusters": [
             {
                 "cluster": cluster.cluster,
