@@ -86,13 +86,20 @@ class Measure:
         self._give("asked_spans", [(self._clusters[cluster], *span) for cluster, span in spans.items()])
         self._give("midnights", [(at,) for at in midnights(first, last, time_zone)])
         for step in _steps("s"):
-            if step.startswith(("s14", "s15")):
+            if step.startswith(("s15", "s17")):
                 for cluster, (from_ms, until_ms) in spans.items():
                     low, high = (
                         to_datetime(from_ms - longest_hold_ms),
                         to_datetime(until_ms + longest_hold_ms + 1),
                     )
-                    self._run(step, c=self._clusters[cluster], cluster=cluster, low_at=low, high_at=high)
+                    self._run(
+                        step,
+                        c=self._clusters[cluster],
+                        cluster=cluster,
+                        low_at=low,
+                        high_at=high,
+                        longest_hold_ms=longest_hold_ms,
+                    )
             else:
                 self._run(step)
             watch(step)

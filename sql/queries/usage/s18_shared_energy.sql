@@ -2,71 +2,27 @@
 -- part-milliseconds, by differences of floors of the running amount
 create or replace temp table shared_energy as
 with
-fussy_hours as (
-  select distinct unit, hour
-  from ears
-  where fussy
-),
-
-inner_bounds as (
-  select unit, hour, s as t
-  from ears
-  where s % $hour_ms > 0 and not fussy
-  union
-  select unit, hour, e as t
-  from ears
-  where e % $hour_ms > 0 and not fussy
-),
-
-cut_voices as (
-  select unit, t, metered_until, drawn_j
-  from voices
-  where metered_until > t and (metered_until - 1) // $hour_ms > t // $hour_ms
-  union
-  select v.unit, v.t, v.metered_until, v.drawn_j
-  from voices as v
-  inner join inner_bounds as b
-    on v.unit = b.unit and (v.t // $hour_ms)::integer = b.hour and v.t < b.t and b.t < v.metered_until
-  union
-  select v.unit, v.t, v.metered_until, v.drawn_j
-  from voices as v
-  inner join fussy_hours as f on v.unit = f.unit and (v.t // $hour_ms)::integer = f.hour
-  where v.metered_until > v.t
-),
-
-spoken as (
-  select *, unnest(range(t // $hour_ms, (metered_until - 1) // $hour_ms + 1))::integer as hour
-  from cut_voices
-),
-
 met as (
-  select
-    p.q,
-    u.gpu,
-    v.t,
-    v.metered_until,
-    v.drawn_j,
-    p.parts * (least(v.metered_until, p.e) - greatest(v.t, p.s)) as pms
-  from spoken as v
-  inner join ears as p on v.unit = p.unit and v.hour = p.hour and v.t < p.e and v.metered_until > p.s
-  inner join units as u on v.unit = u.unit
-  where p.fussy or v.t < p.s or v.metered_until > p.e
+  select q, unnest(shared) as voice
+  from listened
+  where shared is not null
 ),
 
 by_claim as (
   select
     p.c,
-    m.gpu,
-    m.t,
-    m.metered_until,
-    m.drawn_j,
+    u.gpu,
+    m.voice.t,
+    m.voice.metered_until,
+    m.voice.drawn_j,
     p.row_s,
     p.row_e,
     p.address,
     p.a,
-    sum(m.pms) as pms
+    sum(m.voice.pms) as pms
   from met as m
   inner join pieces as p on m.q = p.q
+  inner join units as u on p.c = u.c and p.gpu_uuid = u.gpu_uuid and p.gi_id = u.gi_id
   group by all
 ),
 
