@@ -35,7 +35,7 @@ def upgrade(context: typer.Context, as_json: Json = False) -> None:
     from sql import revision
     from sql.upgrade import upgrade as bring_up
 
-    with _ledger(context, read_only=False) as ledger:
+    with _ledger(context, read_only=False, make=True) as ledger:
         before = ledger.revision()
         changed = bring_up(ledger)
     if as_json:
@@ -237,11 +237,11 @@ def restore(
 
 
 @contextlib.contextmanager
-def _ledger(context: typer.Context, *, read_only: bool = True) -> Generator["Ledger"]:
+def _ledger(context: typer.Context, *, read_only: bool = True, make: bool = False) -> Generator["Ledger"]:
     from sql.ledger import open_ledger
 
     place = _configuration(context).ledger
-    with open_ledger(place.path, place.catalog.reveal(), read_only=read_only) as ledger:
+    with open_ledger(place.path, place.catalog.reveal(), read_only=read_only, make=make) as ledger:
         yield ledger
 
 

@@ -8,6 +8,7 @@ import typer
 from cli import output
 from cli.session import session
 from quartermaster.clock import now_ms, to_iso
+from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from analytics.money.charges import Charged
@@ -39,13 +40,13 @@ def rollup(
     from analytics.money.charges import charge
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
+    from sql.configured import open_configured
     from sql.declare import declare
-    from sql.ledger import open_ledger
 
     configuration = load_configuration(session(context).config_path(), os.environ)
     time_zone, now = configuration.business.time_zone, now_ms()
     with (
-        open_ledger(configuration.ledger.path, configuration.ledger.catalog.reveal()) as ledger,
+        open_configured(configuration) as ledger,
         output.progress() as bar,
     ):
         declared = declare(ledger, configuration, now)
@@ -53,7 +54,7 @@ def rollup(
         task = bar.add_task("rolling up", total=None)
 
         def tell(cluster: str, done: int, total: int) -> None:
-            bar.update(task, description=f"rolling up {cluster}", completed=done, total=total)
+            bar.update(task, description=f"rolling up {visible(cluster)}", completed=done, total=total)
 
         rolled = roll_up(ledger, now, time_zone, clusters, tell, everything=everything)
         bar.update(task, description="charging", total=None)

@@ -89,8 +89,9 @@ def _harmless(cell: object) -> object:
         return ""
     if isinstance(cell, (int, float)) or type(cell).__name__ == "Decimal":
         return cell
-    text = visible_lines(_cell(cell))
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    text = _cell(cell)
+    shown = visible_lines(text)
+    return f"'{shown}" if text.startswith(_FORMULA_STARTS) else shown
 
 
 def _cell(value: object) -> str:

@@ -10,5 +10,5 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same of a text of several lines, which stay."""
-    return "\n".join(map(visible, text.split("\n")))
+    """The same of a text of several lines, which stay, as tabs do."""
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))

@@ -47,6 +47,11 @@ class Catalog:
         return self.folder / self.file_name
 
     @property
+    def is_missing(self) -> bool:
+        """Whether there is no SQLite catalog where one should be, or one that was never begun."""
+        return self.kind == "sqlite" and not (self.file.exists() and self.file.stat().st_size)
+
+    @property
     def data(self) -> Path:
         """The folder of the Parquet files."""
         return self.folder / "data"

@@ -9,7 +9,7 @@ from sql.ledger import Ledger, open_ledger
 
 @contextlib.contextmanager
 def open_configured(configuration: Configuration, *, read_only: bool = False) -> Generator[Ledger]:
-    """Open it, as `open_ledger` does. Raises LedgerError; ConfigurationError for a missing secret."""
+    """Open it where it is. Raises LedgerError; ConfigurationError for a missing secret."""
     settings = configuration.ledger
-    with open_ledger(settings.path, settings.catalog.reveal(), read_only=read_only) as ledger:
+    with open_ledger(settings.path, settings.catalog.reveal(), read_only=read_only, make=False) as ledger:
         yield ledger

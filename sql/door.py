@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from quartermaster.errors import InputError
+from quartermaster.errors import InputError, LedgerError
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Answer:
 def ask(folder: Path, catalog: str, query: str, limits: Limits = DEFAULT_LIMITS) -> Answer:
     """The answer to one SELECT over a ledger's tables and views (not `people`), read only.
 
-    Raises InputError for what is no such SELECT, what DuckDB refuses, and what exceeds the limits.
+    Raises InputError for what is no such SELECT, what DuckDB refuses, and what exceeds the limits;
+    LedgerError where the ledger cannot be opened.
     """
     request = {
         "folder": str(folder),
@@ -66,7 +67,7 @@ def ask(folder: Path, catalog: str, query: str, limits: Limits = DEFAULT_LIMITS)
         what = "the query's process ended without an answer; it may need more than"
         raise InputError(f"{what} {limits.memory_mib} MiB of memory", "ask for less at once") from error
     if "error" in told:
-        raise InputError(told["error"], told["hint"])
+        raise (LedgerError if told.get("of_ledger") else InputError)(told["error"], told["hint"])
     return Answer(told["columns"], _rows(body), told["more"], time.monotonic() - began)
 
 

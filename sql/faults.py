@@ -106,6 +106,12 @@ _KINDS = (
         transient=True,
         busy=True,
     ),
+    _Kind(
+        frozenset({errno.ENOENT}),
+        ("no such file or directory",),
+        "a file of the ledger in {where} is missing: {line}",
+        "bring it back; or quartermaster ledger restore brings back a backup",
+    ),
 )
 _OTHER = _Kind(
     frozenset(), (), "the ledger in {where} refused: {line}", "quartermaster ledger status shows its state"

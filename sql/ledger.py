@@ -256,15 +256,17 @@ def frame(rows: "pl.DataFrame | Sequence[object]") -> pl.DataFrame:
 
 
 @contextlib.contextmanager
-def open_ledger(folder: Path, catalog: str = "sqlite", *, read_only: bool = False) -> Generator[Ledger]:
+def open_ledger(
+    folder: Path, catalog: str = "sqlite", *, read_only: bool = False, make: bool = True
+) -> Generator[Ledger]:
     """Open a ledger: `catalog` is `sqlite`, `memory`, or `postgres:<libpq connection string>`.
 
-    For writing, a ledger that is not there is made, empty: `sql.upgrade.upgrade` gives it its tables.
-    For reading it must be there, at this program's revision.
+    For writing, a ledger that is not there is made, empty: `sql.upgrade.upgrade` gives it its tables; without
+    `make` it must be there. For reading it must be there, at this program's revision.
     Raises LedgerError when it cannot be opened, LedgerVersionError when its revision does not fit.
     """
     place = parse(folder, catalog)
-    connection = _connect(place, read_only=read_only)
+    connection = _connect(place, read_only=read_only, make=make)
     try:
         ledger = Ledger(connection, place)
         found = ledger.revision()
@@ -275,14 +277,14 @@ def open_ledger(folder: Path, catalog: str = "sqlite", *, read_only: bool = Fals
         connection.close()
 
 
-def _connect(place: Catalog, *, read_only: bool) -> Cursor:
+def _connect(place: Catalog, *, read_only: bool, make: bool) -> Cursor:
     try:
+        if place.is_missing and (read_only or not make):
+            raise LedgerError(
+                f"there is no ledger in {place.folder}",
+                "run quartermaster collect, or quartermaster demo --keep for one to look at",
+            )
         if read_only:
-            if place.kind == "sqlite" and not place.file.exists():
-                raise LedgerError(
-                    f"there is no ledger in {place.folder}",
-                    "run quartermaster collect, or quartermaster demo --keep for one to look at",
-                )
             return _attach(place, read_only=True)
         place.data.mkdir(parents=True, exist_ok=True)
         if place.kind == "sqlite" and not place.file.exists():

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import duckdb
 
-from quartermaster.errors import InputError
+from quartermaster.errors import InputError, LedgerError
 from sql.catalog import Cursor, parse
 from sql.faults import understand
 from sql.statement import check
@@ -32,8 +32,9 @@ def main() -> None:
     request = json.load(sys.stdin)
     try:
         head, body = _answer(request)
-    except InputError as error:
-        head, body = {"error": error.what, "hint": error.hint}, b""
+    except (InputError, LedgerError) as error:
+        of_ledger = isinstance(error, LedgerError)
+        head, body = {"error": error.what, "hint": error.hint, "of_ledger": of_ledger}, b""
     except (MemoryError, duckdb.OutOfMemoryException):
         head, body = (
             {
@@ -57,15 +58,14 @@ def main() -> None:
 def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     arrow = cast(Any, importlib.import_module("pyarrow"))
     place = parse(Path(request["folder"]), request["catalog"])
-    if place.kind == "sqlite" and not place.file.exists():
-        raise InputError(
+    if place.is_missing:
+        raise LedgerError(
             f"there is no ledger in {place.folder}", "run quartermaster collect, or quartermaster demo --keep"
         )
     try:
         connection = place.connect(read_only=True)
     except duckdb.Error as error:
-        fault = understand(error, place.where, "opening").error
-        raise InputError(fault.what, fault.hint) from error
+        raise understand(error, place.where, "opening").error from error
     with contextlib.closing(connection), place.reading():
         cursor = connection.cursor()
         cursor.execute("use lake")

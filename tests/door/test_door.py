@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartermaster.errors import InputError
+from quartermaster.errors import InputError, LedgerError
 from sql import statement
 from sql.door import Answer, Limits, ask
 from sql.ledger import open_ledger
@@ -188,7 +188,7 @@ def test_the_environment_does_not_come_along(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_missing_ledger_is_told(tmp_path: Path):
-    with pytest.raises(InputError, match="there is no ledger"):
+    with pytest.raises(LedgerError, match="there is no ledger"):
         answer(tmp_path / "nowhere", "select 1")
     assert not (tmp_path / "nowhere").exists()
 

@@ -166,6 +166,19 @@ def test_a_missing_ledger_is_not_made_by_a_reader(empty_place: Any) -> None:
     assert not empty_place.folder.exists()
 
 
+def test_a_missing_ledger_is_not_made_by_a_writer_that_needs_one(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger"), open_ledger(tmp_path / "typo", make=False):
+        pass
+    assert not (tmp_path / "typo").exists()
+    (tmp_path / "catalog.sqlite").touch()
+    for read_only in (False, True):
+        with (
+            pytest.raises(LedgerError, match="there is no ledger"),
+            open_ledger(tmp_path, make=False, read_only=read_only),
+        ):
+            pass
+
+
 @pytest.mark.parametrize(
     ("version", "message"),
     [("0000", "unknown to this program"), ("9999", "unknown to this program"), ("", "is empty")],
@@ -418,6 +431,8 @@ def test_postgres_that_stays_away_is_told(place_on_own_server: Any, monkeypatch:
         (duckdb.TransactionException("Failed to commit: database or disk is full"), False, "is full"),
         (OSError(28, "No space left on device"), False, "is full"),
         (OSError(30, "Read-only file system"), False, "may not be written"),
+        (OSError(2, "No such file or directory"), False, "is missing"),
+        (duckdb.IOException('Cannot open file "/x.parquet": No such file or directory'), False, "is missing"),
         (duckdb.IOException("attempt to write a readonly database"), False, "may not be written"),
         (
             duckdb.Error("Failed to commit:\n disk I/O error"),
