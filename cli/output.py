@@ -87,7 +87,7 @@ def progress() -> Progress:
     """A progress bar on stderr, silent where nobody watches."""
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),

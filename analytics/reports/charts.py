@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import polars as pl
 
 from analytics.reports.theme import FONT, STATE, STATES, Tone, palette
+from quartermaster.text import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -196,7 +197,18 @@ def svg(chart: "alt.LayerChart") -> str:
     """The chart as one SVG element, without script, network or browser."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(cast(Any, chart).to_dict())
+    return vl_convert.vegalite_to_svg(cast(Any, _shown(cast(Any, chart).to_dict())))
+
+
+def _shown(value: object) -> object:
+    """All of a chart without signs that do not show: on a control character the drawer ends the process."""
+    if isinstance(value, str):
+        return "\u00a0".join(map(visible, value.split("\u00a0")))
+    if isinstance(value, dict):
+        return {name: _shown(entry) for name, entry in cast(dict[str, object], value).items()}
+    if isinstance(value, list):
+        return [_shown(entry) for entry in cast(list[object], value)]
+    return value
 
 
 _DAY_LABEL = "[timeFormat(toDate(datum.value), '%a'), timeFormat(toDate(datum.value), '%-d %b')]"

@@ -59,6 +59,14 @@ def test_a_label_stands_only_where_there_is_room() -> None:
     assert labelled == ["computing", "idle"]
 
 
+@pytest.mark.parametrize("sign", ["\0", "\x07", "\x1b", "\x9b", "\u202e", "\uffff"], ids=ascii)
+def test_signs_that_do_not_show_are_drawn_as_one_that_does(sign: str) -> None:
+    teams = [TeamBar(f"vi{sign}sion", "idle", 3.0, 2.0, "3.0 GPUs")]
+    drawn = charts.svg(charts.team_bars(teams, "light", 400))
+    assert "vi\N{REPLACEMENT CHARACTER}sion" in drawn
+    assert sign not in drawn
+
+
 def test_hostile_names_are_text() -> None:
     days = [DayBar("2026-11-23", HOSTILE, "series_1", 0, 5.0, "5 EUR")]
     teams = [TeamBar(HOSTILE, "idle", 3.0, 2.0, "3.0 GPUs")]
