@@ -101,11 +101,11 @@ def prometheus(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
 
 @pytest.fixture(scope="session")
 def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """An S3 server for this test process, without a bucket yet."""
+    """An S3 server for this test process; a test makes a bucket of its own."""
     need("weed")
     server = start_s3(tmp_path_factory.mktemp("s3"))
     yield server
-    server.process.stop(kill_after_s=2)
+    server.stop()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
