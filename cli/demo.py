@@ -1,8 +1,11 @@
 """`quartermaster demo`: a simulated cluster's week, through the whole product, to each team's bill."""
 
+import contextlib
+import fcntl
 import os
 import shutil
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +45,9 @@ def demo(
     """
     from cli.rehearsal import rehearse
 
-    place = _place(folder if keep else _cache() / "demo")
-    told = rehearse(place, seed=seed, week=week, quick=quick)
+    place = folder if keep else _cache() / "demo"
+    with _alone(place):
+        told = rehearse(place, seed=seed, week=week, quick=quick)
     from cli.bill import show
 
     show(told.report)
@@ -61,27 +65,38 @@ def demo(
     _offer_page(command, place)
 
 
-def _place(folder: Path) -> Path:
-    """The demo's folder, empty. What a demo left is made anew; somebody's own ledger is refused."""
+@contextlib.contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Have the demo's folder, empty, for oneself. What a demo left is made anew; somebody's own ledger is
+    refused, and the folder of a demo that runs."""
     ours = [name for name in (FILE, "ledger", "report.html") if (folder / name).exists()]
     if ours and not (folder / _MARK).is_file():
         raise InputError(
             f"{folder.absolute()} has a {ours[0]} already, and no demo made it",
             "name an empty folder with --dir",
         )
-    try:
-        for name in ours:
-            shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _MARK).write_text(
-            "made by quartermaster demo, which replaces what is here\n", encoding="utf-8"
-        )
-    except OSError as error:
-        raise InputError(
-            f"{folder.absolute()} cannot be written: {error.strerror}",
-            "name another folder with --keep --dir",
-        ) from error
-    return folder
+    with contextlib.ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            mark = held.enter_context((folder / _MARK).open("a", encoding="utf-8"))
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            mark.truncate(0)
+            mark.write("made by quartermaster demo, which replaces what is here\n")
+            mark.flush()
+            for name in (FILE, "ledger", "report.html"):
+                if (folder / name).exists():
+                    shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+        except BlockingIOError as error:
+            raise InputError(
+                f"another demo is at work in {folder.absolute()}",
+                "wait for it, or name another folder with --keep --dir",
+            ) from error
+        except OSError as error:
+            raise InputError(
+                f"{folder.absolute()} cannot be written: {error.strerror}",
+                "name another folder with --keep --dir",
+            ) from error
+        yield
 
 
 def _cache() -> Path:
