@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the table: `what` was measured, the stated `goal`, the `figure` with its unit, whether it was reached."""
+    """A line of the table: `what` was measured, the stated `goal`, the `figure` with its unit, if it was reached."""
 
     what: str
     goal: str

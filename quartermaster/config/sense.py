@@ -147,7 +147,9 @@ def _pools(configuration: Configuration) -> Iterator[Complaint]:
 def _clusters(configuration: Configuration) -> Iterator[Complaint]:
     for index, cluster in enumerate(configuration.clusters):
         if cluster.holders == "kubernetes" and cluster.kubernetes is None:
-            what = "there is no kubernetes: to read holders from, so that nobody will be known to hold anything"
+            what = (
+                "there is no kubernetes: to read holders from, so that nobody will be known to hold anything"
+            )
             yield _warning(("clusters", index, "holders"), what)
         if cluster.holders != "kubernetes" and cluster.kubernetes is not None:
             what = f"it is not read, because holders is {cluster.holders}"

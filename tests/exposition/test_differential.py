@@ -1,4 +1,4 @@
-# ruff: noqa: E501, S311  (tables of lines; a seeded generator)
+# ruff: noqa: E501  (tables of lines; a seeded generator)
 """The grammar against prometheus_client's parsers, line by line: names, labels, values, timestamps, errors.
 
 prometheus_client ends at the first bad line; here a bad line costs itself. So each line is a page of its own

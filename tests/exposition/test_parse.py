@@ -95,7 +95,7 @@ def test_pages_that_change_as_they_like(
     damage: Callable[[random.Random, str], str],
     seed: int,
 ) -> None:
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     lines = [make_line(rng) for _ in range(rng.randrange(30))]
     parser = Parser()
     for _ in range(6):
