@@ -6,7 +6,7 @@ Time is coarse: every instant of a history is a multiple of `step` milliseconds,
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from json import loads
@@ -118,16 +118,30 @@ def account(
     return _Walk(history, cluster, start, end, step, midnights).walk()
 
 
+# where the ledger's table has its columns in another order than the record
+COLUMNS: dict[type, tuple[str, ...]] = {
+    records.Device: ("end_at", "node", "device_index", "gpu_uuid", "gi_id", "mig_uuid", "kind", "profile", "parts", "healthy", "evidence"),
+    Threshold: ("end_at", "signal", "workload_kind", "model", "floor", "measured_how"),
+}  # fmt: skip
+
+
 def last(versions: Iterable[Any], *key: str) -> list[Any]:
-    """The last version of each: the highest revision. One that ends where it starts is withdrawn."""
+    """The last version of each: the highest revision, of equal ones the greatest content. One that ends where it starts is withdrawn."""
     best: dict[tuple[Any, ...], Any] = {}
     for version in versions:
         name = tuple(getattr(version, part) for part in key)
-        if name not in best or version.revision > best[name].revision:
+        if name not in best or _standing(version) > _standing(best[name]):
             best[name] = version
     return [
         version for version in best.values() if version.end_at is None or version.end_at > version.start_at
     ]
+
+
+def _standing(version: Any) -> tuple[Any, ...]:
+    """The revision, then the content column by column; what is not told is less than anything told."""
+    columns = COLUMNS.get(type(version)) or tuple(column.name for column in fields(version))
+    content = (getattr(version, column) for column in columns)
+    return version.revision, *((value is not None, value) for value in content)
 
 
 def within(thing: Any, t: int) -> bool:
