@@ -289,14 +289,16 @@ def _hours(spans: Sequence[Span]) -> int:
 
 def _step_hours(cursor: Cursor, cluster: str, from_ms: int, until_ms: int) -> int:
     """How many hours one step takes: whole days where it can."""
+    if from_ms >= until_ms:  # no node (any more), so no hour to step through
+        return 1
     text = (_QUERIES / "density.sql").read_text(encoding="utf-8")
     given = {
         "cluster": cluster,
         "from_at": to_datetime(from_ms),
-        "until_at": to_datetime(max(from_ms, until_ms)),
+        "until_at": to_datetime(until_ms),
     }
     devices, samples = cursor.execute(text, given).fetchone() or (0, 0)
-    hours = max(1, (until_ms - from_ms) // HOUR_MS)
+    hours = (until_ms - from_ms) // HOUR_MS
     step = min(STEP_DEVICE_HOURS // max(1, devices), STEP_SAMPLES * hours // max(1, samples))
     return max(1, step // _DAY_HOURS * _DAY_HOURS or step)
 
