@@ -23,7 +23,7 @@ WORKLOADS = 10
 _WIDEST = 100
 _GAP, _LEAST_WORDS = 2, 12
 _WORDS = {"", " ", "team", "workload", "who bears it"}  # columns of words: to the left, and they fold
-_SIGNS = {  # in UTF-8, and elsewhere
+_SIGNS = {  # on a terminal in UTF-8, and elsewhere
     "computing": ("█", "#"),
     "idle": ("▒", "="),
     "unknown": ("?", "?"),
@@ -42,9 +42,10 @@ _COLOURS = {
 
 
 def show(report: "WeeklyReport") -> None:
-    """Print the bill on stdout."""
+    """Print the bill on stdout: the bar in blocks on a terminal, in plain signs where it goes into a pipe or log."""
     console = output.console()
-    for section in sections(report, min(console.width, _WIDEST), unicode=console.encoding.startswith("utf")):
+    unicode = console.is_terminal and console.encoding.startswith("utf")
+    for section in sections(report, min(console.width, _WIDEST), unicode=unicode):
         console.print(section, width=min(console.width, _WIDEST), crop=False)
 
 
