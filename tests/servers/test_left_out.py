@@ -42,9 +42,11 @@ def test_in_ci_it_is_a_failure(tmp_path: Path) -> None:
 def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Also when that is killed and cleans nothing up."""
     script = (
-        "import os, pathlib, signal\n"
+        "import os, pathlib, signal, time\n"
         "from tests.servers.process import Process\n"
         f"server = Process('sleeper', ['sleep', '60'], pathlib.Path({str(tmp_path)!r}))\n"
+        "name = pathlib.Path(f'/proc/{server.pid}/comm')\n"
+        "while name.read_text() != 'sleep\\n': time.sleep(0.01)  # what guards it is in place by then\n"
         "print(server.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
