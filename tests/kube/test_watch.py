@@ -51,7 +51,7 @@ class Watched:
         self.watcher = Watcher(api(server, folder), resource, self.events.extend, lambda: next(self._clock))
         self.state = self.watcher.state
 
-    def until(self, holds: Callable[[], bool], seconds: float = 10) -> "Watched":
+    def until(self, holds: Callable[[], bool], seconds: float = 60) -> "Watched":
         self.watcher.start()
         end = time.monotonic() + seconds
         while not holds():
@@ -92,8 +92,9 @@ def test_a_list_that_breaks_off_begins_anew(server: StandIn, tmp_path: Path):
     found = Watched(
         server, tmp_path, stream(line("ADDED", A, "8"), then="end"), stream(line("ADDED", B, "9"), listed())
     )
-    found.until(lambda: found.state.settled)
-    assert found.said() == "BEGIN ADDEDa BEGIN ADDEDb SYNCED"
+    found.until(lambda: found.state.settled and found.said().endswith("SYNCED"))
+    # whether what came before the break is still read is the network's affair; it is not counted either way
+    assert found.said() in {"BEGIN ADDEDa BEGIN ADDEDb SYNCED", "BEGIN BEGIN ADDEDb SYNCED"}
 
 
 @pytest.mark.parametrize("form", ["as an event", "as a status"])
@@ -103,7 +104,7 @@ def test_410_is_a_full_list_and_a_span_in_which_changes_were_missed(
     late = stream(line("ERROR", GONE), then="end") if form == "as an event" else status(410)
     first = stream(line("ADDED", A, "8"), listed("10"), then="end")
     found = Watched(server, tmp_path, first, late, stream(line("ADDED", B, "90"), listed("91")))
-    found.until(lambda: bool(found.state.relists))
+    found.until(lambda: bool(found.state.relists) and found.said().count("SYNCED") == 2)
     assert found.said() == "BEGIN ADDEDa SYNCED BEGIN ADDEDb SYNCED"
     ((lost, again),) = found.state.relists
     assert lost < again
@@ -121,7 +122,7 @@ def test_an_older_server_lists_by_pages(server: StandIn, tmp_path: Path):
 def test_a_page_that_came_too_late_lists_all_at_once(server: StandIn, tmp_path: Path):
     late = status(410, token="inconsistent")
     found = Watched(server, tmp_path, status(422), page(A, more="t"), late, page(A, B), stream())
-    found.until(lambda: found.state.settled)
+    found.until(lambda: found.state.settled and found.said().endswith("SYNCED"))
     assert "limit" not in server.asked[3][1]
     assert found.said().endswith("BEGIN ADDEDa ADDEDb SYNCED")
 
