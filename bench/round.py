@@ -22,7 +22,7 @@ from collector.dcgm.fetch import Fetcher
 from collector.round import Round
 from collector.targets import Target
 from quartermaster.clock import now_ms
-from quartermaster.config.model import DcgmPart
+from quartermaster.config.clusters import DcgmPart
 from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
 

@@ -16,7 +16,7 @@ from collector.kubernetes.source import KubernetesSource
 from collector.log import Log
 from collector.round import Outcome, Round
 from collector.targets import Target
-from quartermaster.config.model import ClusterPart
+from quartermaster.config.clusters import ClusterPart
 
 HandOn = Callable[[Outcome, tuple[Opening, ...], tuple[Census, ...]], Awaitable[None]]
 # A batch is handed on at least so often; files and names are looked at so often.

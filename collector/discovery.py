@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collector.targets import Target, from_configuration, from_file_sd, from_srv, unique
-from quartermaster.config.model import ClusterPart
+from quartermaster.config.clusters import ClusterPart
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from collector.log import Log
 from collector.round import Outcome
 from collector.sink import Sink
 from quartermaster.clock import now_ms
+from quartermaster.config.clusters import ClusterPart
 from quartermaster.config.keeper import Keeper
-from quartermaster.config.model import ClusterPart, Configuration
+from quartermaster.config.model import Configuration
 from quartermaster.errors import ConfigurationError
 from sql.writer import Writer
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from quartermaster.config.model import TargetPart
+from quartermaster.config.clusters import TargetPart
 from quartermaster.config.units import is_web_address
 from quartermaster.errors import InputError
 from quartermaster.ids import content_id

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quartermaster.config.model import Configuration, GuaranteePart, RateCardPart, TeamRulePart
+from quartermaster.config.model import Configuration
+from quartermaster.config.prices import RateCardPart
+from quartermaster.config.teams import GuaranteePart, TeamRulePart
 from quartermaster.ids import content_id
 from quartermaster.team import glob_matches, pattern_id
 from quartermaster.threshold import HOUSE_FLOORS

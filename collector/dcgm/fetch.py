@@ -12,7 +12,7 @@ import aiohttp
 from yarl import URL
 
 from collector.targets import Target
-from quartermaster.config.model import DcgmPart, TlsPart
+from quartermaster.config.clusters import DcgmPart, TlsPart
 from quartermaster.errors import ConfigurationError
 
 MIB = 1024 * 1024

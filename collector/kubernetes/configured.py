@@ -7,7 +7,8 @@ from collector.kubernetes.settings import SOURCE, Settings
 from collector.kubernetes.source import KubernetesSource
 from collector.kubernetes.talk import connect
 from collector.log import Log
-from quartermaster.config.model import ClusterPart, Configuration
+from quartermaster.config.clusters import ClusterPart
+from quartermaster.config.model import Configuration
 from quartermaster.person import pseudonym_key
 from quartermaster.pool import PoolRule
 from quartermaster.team import Rule, glob_matches

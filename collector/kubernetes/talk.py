@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import orjson
 
 from collector.kubernetes.values import Json, mapping, text
-from quartermaster.config.model import KubernetesPart
+from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import ConfigurationError
 
 FORBIDDEN, ABSENT, EXPIRED, BUSY, INVALID, AWAY = "forbidden", "absent", "expired", "busy", "invalid", "away"

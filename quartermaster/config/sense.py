@@ -8,7 +8,8 @@ from typing import Protocol, cast
 from pydantic import BaseModel
 
 from quartermaster.clock import to_iso
-from quartermaster.config.model import Configuration, RateCardPart
+from quartermaster.config.model import Configuration
+from quartermaster.config.prices import RateCardPart
 from quartermaster.config.problem import Complaint, Key, nearest
 from quartermaster.config.secret import Secret
 from quartermaster.team import UNASSIGNED, glob_matches

@@ -10,7 +10,7 @@ import pytest
 
 from collector.dcgm.fetch import Failure, Fetched, Fetcher
 from collector.targets import Target
-from quartermaster.config.model import BasicAuthPart, DcgmPart, TlsPart
+from quartermaster.config.clusters import BasicAuthPart, DcgmPart, TlsPart
 from quartermaster.config.secret import Secret
 from quartermaster.errors import ConfigurationError
 

@@ -10,7 +10,7 @@ from collector.exposition.page import Page
 from collector.exposition.parse import Parser
 from collector.round import Outcome, Round
 from collector.targets import Target
-from quartermaster.config.model import DcgmPart
+from quartermaster.config.clusters import DcgmPart
 
 from .conftest import Answer, Server, hang, page, reply
 

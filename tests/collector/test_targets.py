@@ -15,7 +15,7 @@ import pytest
 
 from collector.discovery import Discovery
 from collector.targets import Target, from_file_sd, unique
-from quartermaster.config.model import ClusterPart, DcgmPart, TargetPart
+from quartermaster.config.clusters import ClusterPart, DcgmPart, TargetPart
 from quartermaster.errors import InputError
 
 

@@ -21,7 +21,7 @@ from collector.kubernetes.source import KubernetesSource, Taken
 from collector.kubernetes.talk import connect
 from collector.log import Log
 from quartermaster.clock import from_iso, now_ms
-from quartermaster.config.model import KubernetesPart
+from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import LedgerVersionError
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS

@@ -12,7 +12,7 @@ from collector.kubernetes.resources import Resource
 from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import Api, Trouble, connect
 from collector.kubernetes.watch import Watcher
-from quartermaster.config.model import KubernetesPart
+from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import ConfigurationError
 from tests.kube.standin import Answer, StandIn, body, line, listed, page, standing_in, status, stream
 

@@ -1,0 +1,157 @@
+"""The clusters' part of the configuration: exporters, API servers, and who is believed."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from quartermaster.config import units
+from quartermaster.config.fields import (
+    AnyPath,
+    ClusterName,
+    DurationMs,
+    Name,
+    Part,
+    Text,
+    WholeSecret,
+    as_written,
+)
+
+
+def _words(value: object) -> object:
+    return {"url": value} if isinstance(value, str) else value
+
+
+class TlsPart(Part):
+    """How an exporter's certificate is checked, and which one is shown to it."""
+
+    ca_file: AnyPath | None = None
+    """The certificate authority to trust, as a PEM file; without it, the system's."""
+    cert_file: AnyPath | None = None
+    """The client's certificate, as a PEM file; together with `key_file`."""
+    key_file: AnyPath | None = None
+    """The client certificate's key, as a PEM file."""
+    insecure_skip_verify: bool = False
+    """Whether any certificate is taken. Off, because a page from a stranger becomes a bill."""
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> "TlsPart":
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file stand together or not at all")
+        return self
+
+
+class BasicAuthPart(Part):
+    """A name and a password for the exporters."""
+
+    username: Name
+    """The user's name."""
+    password: WholeSecret
+    """The password, by reference."""
+
+
+class TargetPart(Part):
+    """One exporter's page."""
+
+    url: Text
+    """The page's address: http or https, without name and password."""
+    node: Name | None = None
+    """The node that the page speaks of, where its own labels do not say it rightly."""
+
+    @model_validator(mode="after")
+    def _fetchable(self) -> "TargetPart":
+        if not units.is_web_address(self.url):
+            raise ValueError("url: a target looks like http://node-1:9400/metrics")
+        if "@" in self.url.split("/", 3)[2]:
+            raise ValueError("url: a name and a password belong into basic_auth, by reference")
+        return self
+
+
+Target = Annotated[TargetPart, BeforeValidator(_words, json_schema_input_type=TargetPart | str)]
+
+
+class DcgmPart(Part):
+    """The dcgm-exporters of a cluster."""
+
+    interval_ms: DurationMs = as_written("30s", alias="interval")
+    """How often each page is fetched. Half a minute sees what a bill needs; a sample speaks for at most 2.5
+    intervals."""
+    targets: tuple[Target, ...] = ()
+    """Pages to fetch: an address, or `url` with `node`."""
+    file_sd: tuple[AnyPath, ...] = ()
+    """Prometheus's file_sd files, relative to this file, with `*` and `?`; they are read again when they
+    change."""
+    dns_srv: tuple[Name, ...] = ()
+    """DNS SRV names whose answers are targets."""
+    timeout_ms: DurationMs = as_written("5s", alias="timeout")
+    """How long a page may take; then it is a gap. Shorter than the interval."""
+    max_page_mib: int = Field(default=16, ge=1, le=1024)
+    """How large a page may be, unpacked, in MiB; a larger one is a gap."""
+    tls: TlsPart = as_written({})
+    """Certificates."""
+    basic_auth: BasicAuthPart | None = None
+    """A name and a password, sent to every target of the cluster."""
+    bearer_token: WholeSecret | None = None
+    """A token, by reference, sent to every target of the cluster; not together with `basic_auth`."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> "DcgmPart":
+        if self.timeout_ms >= self.interval_ms:
+            raise ValueError("timeout: it is shorter than the interval")
+        if self.basic_auth is not None and self.bearer_token is not None:
+            raise ValueError("bearer_token: basic_auth and bearer_token exclude each other")
+        return self
+
+
+class QuotaObjectPart(Part):
+    """Whose promise one of Kubernetes' quota objects is, where its namespace or name does not say it."""
+
+    object: Name
+    """The object: `ResourceQuota/<namespace>/<name>`, `ClusterQueue/<name>`, `Queue/<name>`."""
+    team: Name
+    """The team."""
+    pool: Name
+    """The pool."""
+
+
+class KubernetesPart(Part):
+    """The API server of a cluster, which tells who holds what. What it may read is in deploy/rbac."""
+
+    kubeconfig: AnyPath | None = None
+    """The kubeconfig, relative to this file; without it, `KUBECONFIG` or `~/.kube/config`."""
+    context: Name | None = None
+    """The context of the kubeconfig; without it, its current one."""
+    in_cluster: bool = False
+    """Whether the collector runs in a pod of the cluster, and reads with that pod's service account."""
+    resources: tuple[Name, ...] = ("nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu")
+    """Extended resources that are GPUs, or replicas of them. MIG's (`nvidia.com/mig-…`) always count."""
+    drivers: tuple[Name, ...] = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com")
+    """Drivers of dynamic resource allocation whose devices are GPUs."""
+    user_labels: tuple[Name, ...] = ()
+    """Labels or annotations of pods that name a person, before the known ones. The name itself is not kept."""
+    tag_labels: tuple[Name, ...] = ()
+    """Labels or annotations of pods that are cost tags, beside the known ones."""
+    quotas: tuple[QuotaObjectPart, ...] = ()
+    """Whose promise quota objects are, where namespace and name do not say it."""
+    patience_ms: DurationMs = as_written("3m", alias="patience")
+    """How long a watch may be silent before it is a gap. Servers send a sign of life about once a minute."""
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> "KubernetesPart":
+        if self.in_cluster and (self.kubeconfig is not None or self.context is not None):
+            raise ValueError("in_cluster: it stands alone, without kubeconfig and context")
+        return self
+
+
+class ClusterPart(Part):
+    """A Kubernetes cluster, or a set of bare hosts."""
+
+    name: ClusterName
+    """The cluster's name in the ledger: letters, digits, dots, dashes, underscores; it becomes a folder's
+    name. Renaming it makes a new cluster."""
+    holders: Literal["kubernetes", "kube-state-metrics", "slurm", "nvml", "labels"] = "labels"
+    """Who is believed about who holds a GPU. `labels`, the exporter's own pod labels, needs no access to
+    anything else, and sees no finer than the interval."""
+    dcgm: DcgmPart = as_written({})
+    """Telemetry from dcgm-exporter."""
+    kubernetes: KubernetesPart | None = None
+    """Its API server; needed, and read, where `holders` is `kubernetes`."""
