@@ -1,0 +1,1 @@
+"""Fair share: what each team is entitled to in a pool now, in whole numbers, and why."""
