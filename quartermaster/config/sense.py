@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from quartermaster.clock import to_iso
 from quartermaster.config.model import Configuration
+from quartermaster.config.odds import odds
 from quartermaster.config.prices import RateCardPart
 from quartermaster.config.problem import Complaint, Key, nearest
 from quartermaster.config.secret import Secret
@@ -26,7 +27,7 @@ class _Dated(Protocol):
 
 def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
     """All about a well-formed configuration that cannot be right (errors) or looks wrong (warnings)."""
-    checks = (_names, _teams, _rules, _guarantees, _cards, _pools, _clusters, _thresholds)
+    checks = (_names, _teams, _rules, _guarantees, _cards, _pools, _clusters, _thresholds, odds)
     return tuple(itertools.chain.from_iterable(check(configuration) for check in checks))
 
 
