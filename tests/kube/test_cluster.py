@@ -1,10 +1,6 @@
 """On a real control plane with fake GPU nodes: what the collector tells, against the test's own record."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -20,14 +16,13 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.source import KubernetesSource, Taken
 from collector.kubernetes.talk import connect
 from collector.log import Log
-from quartermaster.clock import from_iso, now_ms
+from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
-from quartermaster.errors import LedgerVersionError
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
-from sql.ledger import open_ledger
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
+from tests.servers.objects import DRA, make, make_device_class
 
 ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "collector.yaml"
 PLACES = {
@@ -37,16 +32,6 @@ PLACES = {
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }
 G = GPU_PARTS
-
-
-def make(plane: ControlPlane, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Make an object; one that is there already is left."""
-    try:
-        return plane.call("POST", path, body)
-    except urllib.error.HTTPError as error:
-        if error.code != 409:
-            raise
-        return {}
 
 
 @pytest.fixture
@@ -217,137 +202,6 @@ def test_a_quota_that_refuses_a_jobs_pods_is_demand(
     until(lambda: told() and any(row["source_object"].endswith(f"{ground.namespace}/rq") for row in quotas))
 
 
-class Collector:
-    """`quartermaster collect` as a process of its own, upon a ledger of the test's."""
-
-    def __init__(self, plane: ControlPlane, folder: Path) -> None:
-        (folder / "q.yaml").write_text(
-            "ledger: {path: ledger}\nbusiness: {time_zone: UTC}\n"
-            "clusters: [{name: c, holders: kubernetes, dcgm: {interval: 1s, timeout: 500ms}, "
-            f"kubernetes: {{kubeconfig: '{plane.kubeconfig}'}}}}]\n"
-            "collector: {listen: '127.0.0.1:0'}\n"
-        )
-        self.folder, self.process = folder, None
-
-    def start(self) -> None:
-        log = (self.folder / "log").open("ab")
-        command = [sys.executable, "-m", "cli", "--config", str(self.folder / "q.yaml"), "collect"]
-        self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
-            command, stdout=log, stderr=log, env={**os.environ, "COVERAGE_PROCESS_START": ""}
-        )
-        log.close()
-
-    def end(self, how: signal.Signals) -> None:
-        if self.process is not None:
-            self.process.send_signal(how)
-            self.process.wait(60)
-            self.process = None
-
-    def rows(self, namespace: str) -> dict[str, dict[str, Any]]:
-        query = """
-            select pod, node, gpu_parts, end_evidence, epoch_ms(start_at) as start_ms, epoch_ms(end_at) as end_ms,
-              epoch_ms(started_at) as started_ms, epoch_ms(sure_end_at) as sure_ms
-            from allocations where namespace = ?
-        """
-        if not (self.folder / "ledger" / "catalog.sqlite").exists():
-            return {}
-        try:
-            with open_ledger(self.folder / "ledger") as ledger:
-                return {row["pod"]: row for row in ledger.query(query, [namespace]).to_dicts()}
-        except LedgerVersionError:
-            return {}  # it is being made just now
-
-    def until(
-        self, namespace: str, holds: Callable[[dict[str, dict[str, Any]]], bool], seconds: float = 60
-    ) -> None:
-        """Wait until the ledger says it."""
-        end = time.monotonic() + seconds
-        while not holds(self.rows(namespace)):
-            if time.monotonic() > end:
-                tail = (self.folder / "log").read_text()[-3000:]
-                raise TimeoutError(f"the ledger never said so: {self.rows(namespace)}\n{tail}")
-            time.sleep(0.3)
-
-
-@pytest.fixture
-def collector(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Collector]:
-    made = Collector(control_plane, tmp_path)
-    yield made
-    made.end(signal.SIGKILL)
-
-
-def seen(pod: dict[str, Any]) -> tuple[int, int | None]:
-    """A pod's binding and end as the API server shows them: the test's own record."""
-    conditions = {each["type"]: each for each in pod["status"]["conditions"]}
-    ended = pod["status"]["containerStatuses"][0]["state"].get("terminated", {}).get("finishedAt")
-    return from_iso(conditions["PodScheduled"]["lastTransitionTime"]), from_iso(ended) if ended else None
-
-
-def test_a_scripted_hour_in_seconds_with_the_collector_killed_in_between(
-    collector: Collector, ground: Ground
-):
-    """Jobs, a gang, a graceful and a forced deletion, an eviction; kills with SIGKILL while pods come and go."""
-    plane, ns = ground.plane, ground.namespace
-    record: dict[str, tuple[int, int | None]] = {}
-    ground.node(gpus=8)
-    ground.node(gpus=8)
-    collector.start()
-
-    ground.pod("short", gpus=1, ends_after_s=2)  # begins and ends under the collector's eyes
-    for number in range(4):
-        ground.pod(f"gang-{number}", gpus=2)
-    for number in range(4):
-        record[f"gang-{number}"] = seen(ground.wait_for_pod(f"gang-{number}"))
-    record["short"] = seen(ground.wait_for_pod("short", "Succeeded"))
-    collector.until(ns, lambda rows: len(rows) == 5 and rows["short"]["end_ms"] is not None)
-
-    collector.end(signal.SIGKILL)
-    ground.pod("unseen", gpus=1, ends_after_s=1)  # begins and ends while nobody watches
-    record["unseen"] = seen(ground.wait_for_pod("unseen", "Succeeded"))
-    plane.call("DELETE", f"{ground.path}/pods/gang-0?gracePeriodSeconds=0")  # its end is not to be learnt
-    away_until = now_ms()
-    collector.start()
-    collector.until(ns, lambda rows: "unseen" in rows and rows["gang-0"]["end_ms"] is not None)
-
-    before = now_ms()
-    plane.call("DELETE", f"{ground.path}/pods/gang-1?gracePeriodSeconds=0")  # forced, under its eyes
-    after = now_ms()
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": "gang-2", "namespace": ns},
-    }
-    plane.call("POST", f"{ground.path}/pods/gang-2/eviction", eviction)
-    ground.wait(
-        f"{ground.path}/pods",
-        lambda pods: all(each["metadata"]["name"] != "gang-2" for each in pods["items"]),
-    )
-    evicted_by = now_ms()
-    collector.until(ns, lambda rows: all(rows[f"gang-{n}"]["end_ms"] is not None for n in (1, 2)))
-
-    collector.end(signal.SIGKILL)
-    collector.start()
-    ground.pod("late", gpus=4, ends_after_s=1)
-    record["late"] = seen(ground.wait_for_pod("late", "Succeeded"))
-    collector.until(ns, lambda rows: "late" in rows and rows["late"]["end_ms"] is not None)
-    collector.end(signal.SIGTERM)
-
-    rows = collector.rows(ns)
-    assert set(rows) == set(record)
-    assert {name: row["start_ms"] for name, row in rows.items()} == {
-        name: each[0] for name, each in record.items()
-    }
-    for name in ("short", "unseen", "late"):
-        assert rows[name]["end_ms"] == record[name][1], name
-        assert rows[name]["sure_ms"] == record[name][1], name
-    assert rows["gang-0"]["end_evidence"].startswith("missed")
-    assert rows["gang-0"]["sure_ms"] < away_until <= rows["gang-0"]["end_ms"] + 1000
-    assert before <= rows["gang-1"]["end_ms"] <= after + 1000
-    assert rows["gang-2"]["end_ms"] <= evicted_by + 1000
-    assert rows["gang-3"]["end_ms"] is None
-    assert [rows[f"gang-{n}"]["gpu_parts"] for n in range(4)] == [2 * G] * 4
-
-
 def test_one_of_two_clusters_that_is_away_is_a_gap_for_that_one_only(
     control_plane: ControlPlane, ground: Ground, tmp_path: Path
 ):
@@ -388,10 +242,7 @@ def test_one_of_two_clusters_that_is_away_is_a_gap_for_that_one_only(
 
 def test_what_dra_gives(sources: Sources, control_plane: ControlPlane, ground: Ground):
     """A claim of a template, and an extended resource that DRA serves: counted once, with their devices' UUIDs."""
-    dra = "/apis/resource.k8s.io/v1"
-    select = {"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}
-    spec = {"selectors": [select], "extendedResourceName": "nvidia.com/gpu"}
-    make(control_plane, f"{dra}/deviceclasses", {"metadata": {"name": "gpu.nvidia.com"}, "spec": spec})
+    make_device_class(control_plane)
     name = ground.node(gpus=0)
     devices = [
         {
@@ -403,10 +254,10 @@ def test_what_dra_gives(sources: Sources, control_plane: ControlPlane, ground: G
     ]
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
     whole = {"driver": "gpu.nvidia.com", "nodeName": name, "pool": pool, "devices": devices}
-    make(control_plane, f"{dra}/resourceslices", {"metadata": {"name": f"{name}-gpus"}, "spec": whole})
+    make(control_plane, f"{DRA}/resourceslices", {"metadata": {"name": f"{name}-gpus"}, "spec": whole})
     exactly = {"deviceClassName": "gpu.nvidia.com", "count": 2}
     template = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": exactly}]}}}
-    templates = f"{dra}/namespaces/{ground.namespace}/resourceclaimtemplates"
+    templates = f"{DRA}/namespaces/{ground.namespace}/resourceclaimtemplates"
     make(control_plane, templates, {"metadata": {"name": "two"}, "spec": template})
     source = sources(control_plane.token)
     until(lambda: source.complete)
