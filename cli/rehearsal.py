@@ -12,6 +12,7 @@ from cli import output
 from cli.session import FILE
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS, now_ms
 from quartermaster.errors import LedgerError
+from quartermaster.interrupt import Patience
 
 if TYPE_CHECKING:
     from analytics.business import Week
@@ -76,15 +77,14 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
             upgrade(ledger)
             declare(ledger, configuration, span.start_ms)
             task = bar.add_task("collecting a week of metrics", total=end_ms - span.start_ms)
-            collected = asyncio.run(
-                _collect(
-                    server,
-                    configuration,
-                    ledger,
-                    stretches,
-                    lambda now: bar.update(task, completed=now - span.start_ms),
-                )
-            )
+            # Ctrl-C waits for a round's end: a visit cut short leaves its connection's complaint on the screen.
+            with Patience() as patience:
+
+                def tick(now: int) -> None:
+                    bar.update(task, completed=now - span.start_ms)
+                    patience.heed()
+
+                collected = asyncio.run(_collect(server, configuration, ledger, stretches, tick))
             watch.lap(f"{collected.pages:,} pages and {collected.samples:,} samples fetched and committed")
             task = bar.add_task("rolling up", total=None)
             rolled = roll_up(ledger, end_ms, TIME_ZONE)

@@ -1,9 +1,6 @@
 """`quartermaster report`: a week's bill, of all teams or one."""
 
-import contextlib
 import os
-import sys
-from collections.abc import Generator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,7 +52,7 @@ def report(
     configuration = load_configuration(session(context).config_path(), os.environ)
     time_zone = configuration.business.time_zone
     place = configuration.ledger
-    with _without_pandas(), open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
+    with open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
         chosen = week or latest_week(ledger, time_zone)
         found = weekly(ledger, chosen, team, time_zone=time_zone, now_ms=now_ms())
     deliver(found, Format.json if as_json else form, file)
@@ -79,19 +76,6 @@ def deliver(found: "WeeklyReport", form: Format, file: Path | None) -> None:
             f"{file}: it cannot be written: {error.strerror}", "name another with --output"
         ) from error
     typer.echo(f"{file}: the bill of {found.week}", err=True)
-
-
-@contextlib.contextmanager
-def _without_pandas() -> Generator[None]:
-    """DuckDB imports pandas at its first bound parameter, 0.9 s for nothing: polars carries what is read."""
-    absent = "pandas" not in sys.modules
-    if absent:
-        sys.modules["pandas"] = None  # pyright: ignore[reportArgumentType]
-    try:
-        yield
-    finally:
-        if absent:
-            del sys.modules["pandas"]
 
 
 def _text(found: "WeeklyReport", form: Format) -> str:

@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import resource
 import signal
-import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from collector.batch import Batch
 from collector.health import Metrics, Pulse
@@ -40,9 +38,6 @@ def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float
     Raises ConfigurationError, InputError (another collector has the spool) or, at the first start,
     LedgerError.
     """
-    # DuckDB imports pandas, where it can, at its first bound parameter: a second and 50 MB that nothing
-    # here needs.
-    sys.modules.setdefault("pandas", cast(Any, None))
     keeper = keep(file, environment)
     configuration = keeper.current
     log = Log(configuration.collector.log)

@@ -4,16 +4,17 @@ import asyncio
 import contextlib
 import multiprocessing
 import signal
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, cast
 
 from quartermaster.errors import InputError, SourceError
+from quartermaster.interrupt import Patience
 from simulator.http import PageProtocol
 from simulator.scenario import demo
 from simulator.simulation import ClusterSimulation
@@ -120,11 +121,11 @@ class SimulatorServer:
         process = context.Process(
             target=_child, args=(self._plan, self._host, self._port, theirs), daemon=True
         )
-        with _without_ctrl_c():
-            process.start()
-        theirs.close()
-        self._process = process
         try:
+            with _without_ctrl_c():
+                process.start()
+                self._process = process
+            theirs.close()
             port, nodes = self._result(_START_S)
         except BaseException:
             self._stop()
@@ -198,16 +199,15 @@ class SimulatorServer:
 
 @contextlib.contextmanager
 def _without_ctrl_c() -> Generator[None]:
-    """A process started within ignores Ctrl-C, which reaches the whole group, from its first moment on: its
-    parent tells it to end."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    """A process started within does not hear Ctrl-C, which reaches the whole group, from its first moment on: its
+    parent tells it to end. The parent hears it once the start is done."""
+    with Patience():
+        resource_tracker.ensure_running()  # it would let the signal through again if it started later
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _child(plan: Plan, host: str, port: int, pipe: "Connection[Any, Any]") -> None:
