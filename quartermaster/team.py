@@ -28,6 +28,7 @@ class Rule:
     label_value: str = "*"
     user: str | None = None
     unix_user: str | None = None
+    unix_group: str | None = None
     start_at: int | None = None
     end_at: int | None = None
 
@@ -55,16 +56,21 @@ def team_of(
             )
             and (rule.user is None or pattern_id("user", rule.user) in user_patterns)
             and (rule.unix_user is None or pattern_id("unix_user", rule.unix_user) in user_patterns)
+            and (rule.unix_group is None or pattern_id("unix_group", rule.unix_group) in user_patterns)
         ):
             return rule.team
     return UNASSIGNED
 
 
 def user_pattern_ids(
-    rules: Iterable[Rule], *, user: str | None = None, unix_user: str | None = None
+    rules: Iterable[Rule],
+    *,
+    user: str | None = None,
+    unix_user: str | None = None,
+    unix_groups: Collection[str] = (),
 ) -> list[int]:
-    """The ids of the rules' patterns that a person's names match, sorted: all that the ledger keeps of the
-    names."""
+    """The ids of the rules' patterns that a person's names, or one of the groups, match, sorted: all that the
+    ledger keeps of the names."""
     known = list(rules)
     found = {
         pattern_id("user", rule.user)
@@ -76,11 +82,16 @@ def user_pattern_ids(
         for rule in known
         if unix_user is not None and rule.unix_user and glob_matches(rule.unix_user, unix_user)
     }
+    found |= {
+        pattern_id("unix_group", rule.unix_group)
+        for rule in known
+        if rule.unix_group and any(glob_matches(rule.unix_group, group) for group in unix_groups)
+    }
     return sorted(found)
 
 
 def pattern_id(kind: str, pattern: str) -> int:
-    """The id of a pattern over users (`kind` is `user` or `unix_user`), as it stands in `team_rules` and
+    """The id of a pattern over users (`kind` is `user`, `unix_user` or `unix_group`), as it stands in `team_rules` and
     `allocations.user_patterns`."""
     return content_id(kind, pattern)
 

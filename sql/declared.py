@@ -81,6 +81,7 @@ def _rule_content(rule: TeamRulePart) -> Row:
         "label_glob": rule.label.value if rule.label else None,
         "user_pattern_id": pattern_id("user", rule.user) if rule.user else None,
         "unix_user_pattern_id": pattern_id("unix_user", rule.unix_user) if rule.unix_user else None,
+        "unix_group_pattern_id": pattern_id("unix_group", rule.unix_group) if rule.unix_group else None,
     }
 
 

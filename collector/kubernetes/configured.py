@@ -44,6 +44,7 @@ def settings_of(part: ClusterPart, configuration: Configuration) -> Settings:
                 label_value=each.label.value if each.label else "*",
                 user=each.user,
                 unix_user=each.unix_user,
+                unix_group=each.unix_group,
                 start_at=each.start_at,
                 end_at=each.end_at,
             )

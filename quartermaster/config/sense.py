@@ -80,10 +80,12 @@ def _rules(configuration: Configuration) -> Iterator[Complaint]:
         key: Key = ("team_rules", index)
         yield from _backwards(key, rule)
         yield from _no_such_cluster((*key, "cluster"), rule.cluster, clusters)
-        conditions = (rule.cluster, rule.namespace, rule.label, rule.user, rule.unix_user)
+        conditions = (rule.cluster, rule.namespace, rule.label, rule.user, rule.unix_user, rule.unix_group)
         if all_taking is not None:
             yield _warning(key, "this rule is never reached: one before it matches everything", all_taking)
-        elif conditions == ("*", "*", None, None, None) and rule.start_at is None and rule.end_at is None:
+        elif (
+            conditions == ("*", "*", None, None, None, None) and rule.start_at is None and rule.end_at is None
+        ):
             all_taking = key
 
 

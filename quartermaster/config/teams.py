@@ -55,6 +55,8 @@ class TeamRulePart(Part):
     kept."""
     unix_user: Glob | None = None
     """A pattern for the Unix user's name; likewise."""
+    unix_group: Glob | None = None
+    """A pattern for the name of one of the Unix user's groups; likewise."""
     start_at: InstantMs | None = Field(default=None, alias="from")
     """From when the rule holds; without it, from when it is first declared (a first declaration holds for all
     the past)."""

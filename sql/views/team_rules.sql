@@ -7,6 +7,6 @@ qualify
     order by
       revision desc, recorded_at desc,
       end_at desc, position desc, team desc, cluster_glob desc, namespace_glob desc, label_key desc, label_glob desc,
-      user_pattern_id desc, unix_user_pattern_id desc
+      user_pattern_id desc, unix_user_pattern_id desc, unix_group_pattern_id desc
   ) = 1
   and (end_at is null or end_at > start_at)

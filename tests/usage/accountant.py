@@ -61,6 +61,7 @@ class Rule:
     label_glob: str | None = None
     user_pattern_id: int | None = None
     unix_user_pattern_id: int | None = None
+    unix_group_pattern_id: int | None = None
     revision: int = 0
 
 
@@ -212,7 +213,7 @@ class _Walk:
         return Account(self.usage, self.quota, dict(self.lending))
 
     # decision 4: the best evidence, once seen, names the device for the whole allocation;
-    # for an allocation that labels alone tell of, it does so in its own span
+    # for one that labels or processes alone tell of, it does so in its own span
     def naming(self, allocation: Any) -> tuple[int, list[tuple[int, int, int, int]]]:
         end = FOREVER if allocation.end_at is None else allocation.end_at
         mine = [h for h in self.holdings if h.allocation_id == allocation.allocation_id]
@@ -223,7 +224,7 @@ class _Walk:
         ]
         best = min((EVIDENCE.get(h.evidence, 3) for h in mine), default=9)
         mine = sorted((h for h in mine if EVIDENCE.get(h.evidence, 3) == best), key=lambda h: h.start_at)
-        if allocation.source != "labels":
+        if allocation.source not in {"labels", "nvml", "slurm"}:
             latest = {h.device_id: h.parts for h in mine}
             return best, [(device, parts, allocation.start_at, end) for device, parts in latest.items()]
         spans: list[tuple[int, int, int, int]] = []
@@ -348,7 +349,7 @@ class _Walk:
                 continue
             if any(
                 wanted is not None and wanted not in patterns
-                for wanted in (rule.user_pattern_id, rule.unix_user_pattern_id)
+                for wanted in (rule.user_pattern_id, rule.unix_user_pattern_id, rule.unix_group_pattern_id)
             ):
                 continue
             return rule.team

@@ -39,6 +39,7 @@ def random_words(rng: Random) -> History:
             label_glob=rng.choice([None, "x*", "y"]),
             user_pattern_id=rng.choice([None, None, None, None, PATTERNS[0]]),
             unix_user_pattern_id=rng.choice([None, None, None, None, PATTERNS[1]]),
+            unix_group_pattern_id=rng.choice([None, None, None, None, PATTERNS[0]]),
         )  # fmt: skip
         words.team_rules += revised(rng, rule, team=rng.choice(TEAMS), position=rng.randint(0, 5))
     for number in range(rng.randint(1, 6)):
@@ -116,9 +117,22 @@ class _Maker:
 
     def authority(self) -> None:
         rng, c = self.rng, self.cluster
-        kubernetes, labels = ("kubernetes", 0), ("labels", 4)
+        kubernetes, nvml, labels = ("kubernetes", 0), ("nvml", 3), ("labels", 4)
         both = (kubernetes, labels)
-        told = rng.choice([(kubernetes,), (kubernetes,), (kubernetes,), (labels,), (labels,), both, both, ()])
+        told = rng.choice(
+            [
+                (kubernetes,),
+                (kubernetes,),
+                (kubernetes,),
+                (labels,),
+                (labels,),
+                both,
+                both,
+                (nvml,),
+                (nvml, labels),
+                (),
+            ]
+        )
         self.sources = [source for source, _ in told] or ["kubernetes"]
         for source, rank in told:
             start = rng.choice([-30, -30, -30, rng.randint(0, STEPS)])

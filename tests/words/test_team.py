@@ -69,6 +69,7 @@ RULES = (
     Rule("tagged", label_key="team"),
     Rule("alices", user="a*"),
     Rule("unixers", unix_user="a*"),
+    Rule("grouped", unix_group="bio*"),
     Rule("late", cluster="lab", start_at=100, end_at=200),
 )
 
@@ -82,6 +83,7 @@ RULES = (
         ("unassigned", {"labels": {"Team": "speech"}}),
         ("alices", {"user_patterns": [pattern_id("user", "a*")]}),
         ("unixers", {"user_patterns": [pattern_id("unix_user", "a*")]}),
+        ("grouped", {"user_patterns": [pattern_id("unix_group", "bio*")]}),
         ("late", {"cluster": "lab"}),
         ("unassigned", {"cluster": "lab", "instant_ms": 200}),
         ("unassigned", {"cluster": "lab", "instant_ms": 99}),
@@ -97,6 +99,9 @@ def test_the_first_rule_that_matches(expected: str, given_: dict[str, Any]):
 def test_of_a_user_only_the_ids_of_patterns_are_kept():
     assert user_pattern_ids(RULES, user="alice") == [pattern_id("user", "a*")]
     assert user_pattern_ids(RULES, unix_user="alice") == [pattern_id("unix_user", "a*")]
+    assert user_pattern_ids(RULES, unix_user="eve", unix_groups=("users", "biology")) == [
+        pattern_id("unix_group", "bio*")
+    ]
     assert user_pattern_ids(RULES, user="bob") == []
     assert pattern_id("user", "a*") != pattern_id("unix_user", "a*")
 

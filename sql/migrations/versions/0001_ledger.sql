@@ -78,7 +78,8 @@ create table teams_versions (
 );
 create table team_rules_versions (
   rule_id bigint, start_at timestamptz, end_at timestamptz, position integer, team varchar, cluster_glob varchar, namespace_glob varchar,
-  label_key varchar, label_glob varchar, user_pattern_id bigint, unix_user_pattern_id bigint, revision integer, recorded_at timestamptz
+  label_key varchar, label_glob varchar, user_pattern_id bigint, unix_user_pattern_id bigint,
+  unix_group_pattern_id bigint, revision integer, recorded_at timestamptz
 );
 -- workload_kind and model are patterns; of the rows of a signal that match the most special counts; floor is permille, of power deciwatts
 create table thresholds_versions (

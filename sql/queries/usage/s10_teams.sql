@@ -42,6 +42,7 @@ fitting as (
     )
     and (r.user_pattern_id is null or list_contains(t.user_patterns::json::bigint[], r.user_pattern_id))
     and (r.unix_user_pattern_id is null or list_contains(t.user_patterns::json::bigint[], r.unix_user_pattern_id))
+    and (r.unix_group_pattern_id is null or list_contains(t.user_patterns::json::bigint[], r.unix_group_pattern_id))
   group by all
 )
 

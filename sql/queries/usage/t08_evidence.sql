@@ -1,4 +1,5 @@
--- evidence: the devices that the best evidence names for an allocation, with the span in which it does
+-- evidence: the devices that the best evidence names for an allocation, with the span in which it does: the whole of it, but
+-- what labels and processes show is so while they show it
 create or replace temp table evidence as
 with
 told as (
@@ -38,7 +39,7 @@ select
   any_value(rank) as rank,
   false as by_label
 from best
-where source <> 'labels'
+where source not in ('labels', 'nvml', 'slurm')
 group by c, a, device_id
 union all by name
 select
@@ -50,6 +51,6 @@ select
   least(e, ended, next_s) as e,
   bound,
   rank,
-  true as by_label
+  source = 'labels' as by_label
 from best
-where source = 'labels'
+where source in ('labels', 'nvml', 'slurm')

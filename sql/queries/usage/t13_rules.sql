@@ -14,5 +14,6 @@ select
   label_key,
   coalesce(label_glob, '*') as label_glob,
   user_pattern_id,
-  unix_user_pattern_id
+  unix_user_pattern_id,
+  unix_group_pattern_id
 from team_rules
