@@ -47,13 +47,18 @@ def untold_allocations(told: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
     The same content is not told again; a change is a version above the known one. Of one that has ended, what
     it was worth stays as it was when it was seen to hold: its node's labels, its owners, its claims may be gone.
+    So it does where its node was shared otherwise since, which a collector that comes later cannot know.
     """
     newest = told.sort("revision").unique("allocation_id", keep="last", maintain_order=True)
     pairs = newest.join(known, on=["cluster", "allocation_id"], how="left", suffix="_known")
     was_there = pl.col("revision_known").is_not_null()
     over = was_there & pl.col("end_at").is_not_null()
+    weighed_before = over | (was_there & pl.col("shared_otherwise"))
     kept = [
-        pl.when(over).then(pl.col(f"{name}_known")).otherwise(pl.col(name)).alias(name)
+        pl.when(weighed_before if name == "gpu_parts" else over)
+        .then(pl.col(f"{name}_known"))
+        .otherwise(pl.col(name))
+        .alias(name)
         for name in ("gpu_parts", "workload_id", "labels", "user_patterns", "node", "preemptible")
     ]
     first = pl.min_horizontal("started_at", "started_at_known").alias("started_at")

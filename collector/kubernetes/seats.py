@@ -33,6 +33,7 @@ class Seat:
     started_ms: int | None = None
     end: End | None = None
     parts: int | None = None  # by the node's labels when it was bound
+    weighed: tuple[tuple[str, int], ...] = ()  # the requests that these parts are of
     workload: Workload | None = None
     chain: Chain | None = None
     gone: bool = False
@@ -85,6 +86,7 @@ class Seats:
             seat.pod, seat.known_at = _with_memory(pod, seat.pod), event.received_at
         self._dirty[uid] = None
         self._sit(seat)
+        self._weigh(seat)
         self._collect(seat)
         if pod.device_ids and pod.bound and not pod.ended:
             self._fleet.kubelet_told(pod.node, pod.device_ids, event.received_at)
@@ -95,8 +97,7 @@ class Seats:
             self._wait(seat, event.received_at)
 
     def _sit(self, seat: Seat) -> None:
-        if seat.start_ms is None:
-            seat.start_ms = allocations.start_of(seat.pod)
+        seat.start_ms = allocations.start_of(seat.pod)
         started = [at for at in (seat.started_ms, seat.pod.started_at) if at is not None]
         seat.started_ms = min(started, default=None)
         if seat.chain is None or seat.chain.missing is not None:
@@ -105,6 +106,14 @@ class Seats:
             subject = Subject(pod.namespace, pod.name, pod.uid, pod.labels, pod.annotations, created)
             minimum = self._groups.get((pod.namespace, pod.group), 1)
             seat.workload, seat.chain = self._workloads(subject, pod.owner, minimum)
+
+    def _weigh(self, seat: Seat) -> None:
+        """What it asks for on its node: by the node's labels at the binding, or when the node becomes known."""
+        machine = self._fleet.machines.get(seat.pod.node)
+        known = seat.parts is not None and seat.weighed == seat.pod.requests
+        if machine is not None and seat.start_ms is not None and not known:
+            seat.parts = allocations.requested_parts(seat.pod, machine)
+            seat.weighed = seat.pod.requests
 
     def _end(self, seat: Seat, received_ms: int) -> None:
         if seat.start_ms is None:
@@ -230,7 +239,10 @@ class Seats:
 
     def node_changed(self, node: str) -> None:
         """A node became known: what its pods ask for can be weighed now. What was weighed stays as it was."""
-        self._dirty.update({uid: None for uid, seat in self._seats.items() if seat.pod.node == node})
+        for uid, seat in self._seats.items():
+            if seat.pod.node == node:
+                self._dirty[uid] = None
+                self._weigh(seat)
 
     def owner_known(self, owner_uid: str, at_ms: int) -> None:
         """An owner was asked for and is known: the walk from its pods goes on."""
@@ -266,8 +278,8 @@ class Seats:
         if seat.start_ms is None or seat.workload is None:
             return
         machine = self._fleet.machines.get(seat.pod.node)
-        if seat.parts is None and machine is not None:
-            seat.parts = allocations.requested_parts(seat.pod, machine)
+        if seat.parts is None and seat.end is None:
+            return  # told once its node is known, and with it what a GPU of it is
         parts = seat.parts if seat.parts is not None else allocations.requested_parts(seat.pod, None)
         parts += sum(_parts_of(each) for each in seat.given.values())
         if not parts and not (seat.end is not None and seat.pod.claims):
@@ -321,7 +333,9 @@ def _with_memory(now: Pod, before: Pod) -> Pod:
     """A pod's newest object, with what an older one told and this one lacks."""
     return replace(
         now,
-        scheduled_at=now.scheduled_at if now.scheduled_at is not None else before.scheduled_at,
+        scheduled_at=before.scheduled_at if before.scheduled_at is not None else now.scheduled_at,
+        start_time_at=before.start_time_at if before.start_time_at is not None else now.start_time_at,
+        created_at=before.created_at if before.created_at is not None else now.created_at,
         node=now.node or before.node,
         device_ids=now.device_ids or before.device_ids,
         claims=now.claims or before.claims,

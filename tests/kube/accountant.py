@@ -128,7 +128,8 @@ class Accountant:
         self.nodes: dict[str, Raw] = {}
         self.lost: dict[str, int] = {}
         self.last: dict[str, Raw] = {}
-        self.sealed: set[str] = set()
+        self.bound: set[str] = set()  # uids of pods whose binding is known
+        self.weighed: set[str] = set()  # uids of pods whose node was known
         self.devices: dict[str, dict[tuple[str, str], tuple[int, str]]] = {}
         self.given: dict[tuple[str, str], tuple[set[str], dict[str, int]]] = {}
         self.heard: dict[str, int] = {}
@@ -180,6 +181,11 @@ class Accountant:
             or at
         )
         life = self.lives.setdefault(uid, Life(get(raw, "metadata", "name"), node, start))
+        if bound_ms is None and uid not in self.bound:
+            life.start_ms = start  # the kubelet's word, once there is one
+        elif bound_ms is not None and uid not in self.bound:
+            self.bound.add(uid)
+            life.start_ms = bound_ms
         self.hold(life, uid, raw)
         began = [
             ms(get(each, *path, "startedAt"))
@@ -227,8 +233,10 @@ class Accountant:
         if claimed:
             life.devices = dict(claimed)
         labels = get(self.nodes.get(life.node, {}), "metadata", "labels") or {}
+        weighed = uid in self.weighed
+        self.weighed |= {uid} if life.node in self.nodes else set()
         asked = {name: count for name, count in request(raw).items() if name not in through}
-        if not life.parts or not asked:
+        if not weighed or not asked:
             life.parts = sum(worth(name, labels) * count for name, count in asked.items()) + sum(
                 life.devices.values()
             )
@@ -286,6 +294,9 @@ class Accountant:
                 theirs[-1].end_ms = max(at, theirs[-1].start_ms)
             return
         self.nodes[name] = raw
+        for uid, life in self.lives.items():
+            if life.node == name and uid in self.last and uid not in self.weighed:
+                self.hold(life, uid, self.last[uid])
         now, changed_ms = self.machine(at, before, raw)
         if not theirs or theirs[-1].end_ms is not None:
             theirs.append(now)
