@@ -16,7 +16,7 @@ from quartermaster.text import visible
 from sql.ledger import Ledger
 
 GPU_HOUR_PMS = GPU_PARTS * 3_600_000
-_QUERIES = Path(sql.__file__).parent / "queries" / "usage"
+_QUERIES = Path(sql.__file__).parent / "queries" / "why"
 _MOST_CANDIDATES = 8
 _ASIDES = (
     ("borrowed", "borrowed"),
@@ -64,10 +64,10 @@ def why(
     Without a day it is the last one on which there is usage. Raises InputError for a name that nothing has
     (it tells the nearest), one that several have (it lists them), or a day without usage.
     """
-    subject = _subject(ledger, name, kind, cluster)
+    subject = find_subject(ledger, name, kind, cluster)
     given = {"kind": subject.kind, "cluster": subject.cluster, "id": subject.id}
     if day is None:
-        until_ms = ledger.query(_text("why_day"), given).item()
+        until_ms = ledger.query(_text("day"), given).item()
         if until_ms is None:
             raise InputError(
                 f"there is no usage of {subject} yet", "run quartermaster rollup, then ask again"
@@ -75,7 +75,7 @@ def why(
         day = days_between(int(until_ms) - 1, int(until_ms), time_zone)[0].day
     span = business_day(day, time_zone)
     bounds = {"start_at": to_datetime(span.start_ms), "end_at": to_datetime(span.end_ms)}
-    rows = ledger.query(_text("why_rows"), given | bounds)
+    rows = ledger.query(_text("rows"), given | bounds)
     if not rows.height:
         raise InputError(
             f"there is no usage of {subject} on {day}", "leave --day out for the last day with usage"
@@ -83,8 +83,9 @@ def why(
     return Why(subject, day, _sentence(subject, day, rows), rows)
 
 
-def _subject(ledger: Ledger, name: str, kind: str | None, cluster: str | None) -> Subject:
-    names = ledger.query(_text("why_names"))
+def find_subject(ledger: Ledger, name: str, kind: str | None, cluster: str | None) -> Subject:
+    """Who a name is, among those of a kind and a cluster where these are given. Raises InputError as `why` does."""
+    names = ledger.query(_text("names"))
     if kind is not None:
         names = names.filter(pl.col("kind") == kind)
     if cluster is not None:
@@ -106,7 +107,7 @@ def _subject(ledger: Ledger, name: str, kind: str | None, cluster: str | None) -
         if nearest
         else "quartermaster report names teams and workloads"
     )
-    raise InputError(f"there is no team, pod or GPU called {name!r}", hint)
+    raise InputError(f"there is no {kind or 'team, pod or GPU'} called {name!r}", hint)
 
 
 def _sentence(subject: Subject, day: str, rows: pl.DataFrame) -> str:

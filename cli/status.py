@@ -1,8 +1,9 @@
-"""`quartermaster status`: sources and their lag, coverage, the last roll-up, the ledger's health."""
+"""`quartermaster status`: sources, their lag and coverage, the last roll-up, the ledger's health."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,11 +11,23 @@ from cli import output
 from cli.session import session
 from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, now_ms, to_iso
 
+if TYPE_CHECKING:
+    from quartermaster.config.model import Configuration
+    from sql.status import Asked, RolledCluster, Source
+
+# The exit code where a source of the configuration is behind.
+BEHIND = 6
+
 
 def status(
     context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False
 ) -> None:
     """Say how things stand: sources, lag, coverage, the last roll-up, the ledger.
+
+    Exit code 0: every source of the configuration is heard; 6: one is behind, and marked !.
+
+    Coverage is of the last 24 hours that are rolled up: known ÷ held for telemetry, observed ÷ capacity for who
+    is believed about holders.
 
     \b
     Examples:
@@ -28,47 +41,75 @@ def status(
     configuration = load_configuration(session(context).config_path(), os.environ)
     instant = now_ms()
     with open_configured(configuration, read_only=True) as ledger:
-        stand = found(ledger, instant)
+        stand = found(ledger, instant, _asked(configuration))
     if as_json:
         output.emit_json({"at_ms": instant, "ledger": str(configuration.ledger.path), **asdict(stand)})
-        return
-    last = f", the last of {to_iso(stand.last_sample_ms)}" if stand.last_sample_ms is not None else ""
-    output.say(f"The ledger in {configuration.ledger.path} is in order (revision {stand.revision}).")
-    output.say(
-        f"{stand.samples} samples{last}; {stand.usage_rows} rows of usage, {stand.charges} of charges."
-    )
-    if stand.sources:
-        columns = ["cluster", "source", "covers", "complete until", "lag", "open gaps"]
-        rows = [
-            (
-                each.cluster,
-                each.source,
-                each.covers,
-                _instant(each.complete_until_ms),
-                _lag(each.lag_ms),
-                each.open_gaps,
-            )
-            for each in stand.sources
-        ]
-        output.table("Sources", columns, rows, right=["lag", "open gaps"])
     else:
+        last = f", the last of {to_iso(stand.last_sample_ms)}" if stand.last_sample_ms is not None else ""
+        output.say(f"The ledger in {configuration.ledger.path} is in order (revision {stand.revision}).")
+        output.say(
+            f"{stand.samples} samples{last}; {stand.usage_rows} rows of usage, {stand.charges} of charges."
+        )
+        _print_sources(stand.sources)
+        _print_clusters(stand.clusters, any_source=bool(stand.sources))
+    if any(each.behind for each in stand.sources):
+        raise typer.Exit(BEHIND)
+
+
+def _asked(configuration: "Configuration") -> "list[Asked]":
+    """The sources that the configuration has, each with what it tells."""
+    asked: list[Asked] = []
+    for cluster in configuration.clusters:
+        if cluster.dcgm.targets or cluster.dcgm.file_sd or cluster.dcgm.dns_srv:
+            asked.append((cluster.name, "dcgm", "telemetry"))
+        if cluster.kubernetes is not None:
+            asked += [(cluster.name, "kubernetes", covers) for covers in ("holders", "quota")]
+    return asked
+
+
+def _print_sources(sources: "Sequence[Source]") -> None:
+    if not sources:
         output.say("No source has told anything yet: start quartermaster collect.")
-    if stand.clusters:
-        columns = ["cluster", "rolled up until", "lag", "capacity GPU-h", "held GPU-h", "coverage"]
-        rolled = [
-            (
-                each.cluster,
-                _instant(each.rolled_until_ms),
-                _lag(each.lag_ms),
-                f"{each.capacity_gpu_h:.1f}",
-                f"{each.held_gpu_h:.1f}",
-                "nothing held" if each.coverage is None else f"{each.coverage:.1%}",
-            )
-            for each in stand.clusters
-        ]
-        output.table("Roll-up (figures of the seven days before it)", columns, rolled, right=columns[2:])
-    elif stand.sources:
-        output.say("Nothing is rolled up yet: quartermaster rollup.")
+        return
+    figures = ["lag", "watch lag", "coverage", "gaps"]
+    rows = [
+        (
+            each.cluster,
+            each.source,
+            each.covers,
+            f"{_instant(each.heard_ms)}{' !' if each.behind else ''}",
+            _lag(each.lag_ms),
+            _lag(each.watch_lag_ms),
+            "" if each.coverage is None else f"{each.coverage:.1%}",
+            each.open_gaps,
+        )
+        for each in sources
+    ]
+    output.table("Sources", ["cluster", "source", "covers", "last heard", *figures], rows, right=figures)
+    silent = [each for each in sources if each.behind]
+    if silent:
+        names = ", ".join(f"{each.source} of {each.cluster} ({each.covers})" for each in silent)
+        output.say(f"Behind: {names}. Is quartermaster collect running? Its log says what it waits for.")
+
+
+def _print_clusters(clusters: "Sequence[RolledCluster]", *, any_source: bool) -> None:
+    if not clusters:
+        if any_source:
+            output.say("Nothing is rolled up yet: quartermaster rollup.")
+        return
+    columns = ["cluster", "rolled up until", "lag", "capacity GPU-h", "held GPU-h", "coverage"]
+    rows = [
+        (
+            each.cluster,
+            _instant(each.rolled_until_ms),
+            _lag(each.lag_ms),
+            f"{each.capacity_gpu_h:.1f}",
+            f"{each.held_gpu_h:.1f}",
+            "nothing held" if each.coverage is None else f"{each.coverage:.1%}",
+        )
+        for each in clusters
+    ]
+    output.table("Roll-up (figures of the seven days before it)", columns, rows, right=columns[2:])
 
 
 def _instant(instant_ms: int | None) -> str:

@@ -1,6 +1,7 @@
 """`quartermaster why`: one sentence from any number, with the rows behind it."""
 
 import os
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,9 +9,13 @@ import typer
 
 from cli import output
 from cli.session import session
+from quartermaster.clock import now_ms
+from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
+    from analytics.sources import Claim
     from analytics.why import Why
+    from sql.ledger import Ledger
 
 
 class Kind(StrEnum):
@@ -34,6 +39,9 @@ def why(
     cluster: Annotated[
         str | None, typer.Option("--cluster", help="Where a name is in several clusters.")
     ] = None,
+    by_source: Annotated[
+        bool, typer.Option("--sources", help="Of a pod: from which facts its intervals were made.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Say in one sentence what a team, a pod or a GPU was told for a day, and show the rows behind it.
@@ -45,21 +53,24 @@ def why(
       quartermaster why vision                        a team
       quartermaster why vision/train-0                a pod
       quartermaster why node-7/3 --day 2026-11-24     a GPU
+      quartermaster why vision/train-0 --sources      from which facts
     """
     from analytics.why import why as explain
     from quartermaster.config.load import load_configuration
-    from sql.ledger import open_ledger
+    from sql.configured import open_configured
 
+    if by_source and kind not in {None, Kind.pod}:
+        raise InputError(
+            f"--sources tells of a pod, not of a {kind.value if kind else ''}", "leave --kind out"
+        )
     configuration = load_configuration(session(context).config_path(), os.environ)
-    place = configuration.ledger
-    with open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
+    time_zone = configuration.business.time_zone
+    with open_configured(configuration, read_only=True) as ledger:
+        if by_source:
+            _tell_sources(ledger, name, time_zone, day=day, cluster=cluster, as_json=as_json)
+            return
         found = explain(
-            ledger,
-            name,
-            configuration.business.time_zone,
-            day=day,
-            kind=None if kind is None else kind.value,
-            cluster=cluster,
+            ledger, name, time_zone, day=day, kind=None if kind is None else kind.value, cluster=cluster
         )
     if as_json:
         output.emit_json(_as_value(found))
@@ -93,3 +104,82 @@ def _as_value(found: "Why") -> dict[str, object]:
         "sentence": found.sentence,
         "rows": found.rows.to_dicts(),
     }
+
+
+def _tell_sources(
+    ledger: "Ledger", name: str, time_zone: str, *, day: str | None, cluster: str | None, as_json: bool
+) -> None:
+    from analytics.sources import sources
+
+    subject, claims = sources(ledger, name, time_zone, now_ms(), day=day, cluster=cluster)
+    if as_json:
+        output.emit_json(
+            {
+                "kind": subject.kind,
+                "cluster": subject.cluster,
+                "id": subject.id,
+                "claims": [asdict(claim) for claim in claims],
+            }
+        )
+        return
+    for claim in claims:
+        _print_claim(claim)
+
+
+def _print_claim(claim: "Claim") -> None:
+    from analytics.sources import instant
+
+    def until(at_ms: int | None) -> str:
+        return "" if at_ms is None else instant(at_ms)
+
+    output.say(claim.sentence)
+    output.say("")
+    told = [
+        (
+            f"{each.revision}{'*' if each.in_force else ''}",
+            instant(each.recorded_ms),
+            each.source,
+            instant(each.bound_ms),
+            until(each.started_ms),
+            until(each.ended_ms),
+            "withdraws it" if each.withdraws else each.evidence,
+            until(each.sure_until_ms),
+        )
+        for each in claim.tellings
+    ]
+    columns = ["version", "told", "by", "bound", "started", "ended", "evidence", "sure until"]
+    output.table("Told (* in force; times of the source, UTC)", columns, told)
+    named = [
+        (
+            each.place or each.device_id,
+            f"{each.evidence}{'*' if each.counts else ''}",
+            each.parts,
+            instant(each.start_ms),
+            until(each.end_ms),
+            instant(each.recorded_ms),
+        )
+        for each in claim.devices
+    ]
+    if named:
+        output.table("Devices (* counts)", ["GPU", "evidence", "parts", "from", "to", "told"], named)
+    _print_spans("Believed", [(s.source, f"rank {s.rank}", s.start_ms, s.end_ms) for s in claim.believed])
+    _print_spans(
+        "Not observed",
+        [(f"{g.covers} by {g.source}", f"{g.node} {g.reason}", g.start_ms, g.end_ms) for g in claim.gaps],
+    )
+    _print_spans(
+        "Sources disagree",
+        [("labels", f"say {d.labels_say}", d.start_ms, d.end_ms) for d in claim.disagreements],
+    )
+    output.say("")
+
+
+def _print_spans(title: str, spans: list[tuple[str, str, int, int | None]]) -> None:
+    from analytics.sources import instant
+
+    if spans:
+        rows = [
+            (who, what, instant(start_ms), "" if end_ms is None else instant(end_ms))
+            for who, what, start_ms, end_ms in spans
+        ]
+        output.table(title, ["who", "what", "from", "to"], rows)

@@ -1,6 +1,7 @@
 """Status: a missing ledger, an empty one, and one with sources and a roll-up."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from quartermaster.clock import HOUR_MS, MINUTE_MS
+from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from quartermaster.errors import LedgerError
 from sql.ledger import memory_ledger, open_ledger
 from sql.status import status
@@ -63,6 +64,128 @@ def test_the_command_on_a_missing_and_an_empty_ledger(tmp_path: Path):
     assert "start quartermaster collect" in empty.output.replace("\n", " ")
     told = json.loads(CliRunner().invoke(app, [*command, "--json"], catch_exceptions=False).output)
     assert told["samples"] == 0
+
+
+GPU_H = 604_800_000_000
+
+
+def rows(**columns: Sequence[object]) -> pl.DataFrame:
+    return pl.DataFrame(columns)
+
+
+def told_sources() -> dict[str, pl.DataFrame]:
+    """Two clusters: a, whose dcgm is heard and whose watch has been away for ten minutes; b, which is over for long."""
+    day = [NOW - HOUR_MS] * 3
+    return {
+        "watermarks": rows(
+            cluster=["a", "a", "a", "b"],
+            source=["dcgm", "kubernetes", "labels", "dcgm"],
+            covers=["telemetry", "holders", "holders", "telemetry"],
+            complete_until_at=[NOW - MINUTE_MS, NOW - 2 * MINUTE_MS, NOW - DAY_MS, NOW - 9 * DAY_MS],
+            recorded_at=[NOW - MINUTE_MS, NOW - 2 * MINUTE_MS, NOW - DAY_MS, NOW - 9 * DAY_MS],
+        ),
+        "gaps_versions": rows(
+            cluster=["a", "a", "a"],
+            gap_id=[1, 2, 3],
+            start_at=[NOW - 10 * MINUTE_MS, NOW - HOUR_MS, NOW - 2 * HOUR_MS],
+            end_at=[None, None, NOW - HOUR_MS],
+            source=["kubernetes", "dcgm", "dcgm"],
+            covers=["holders", "telemetry", "telemetry"],
+            node=["", "n1", "n1"],
+        ),
+        "samples": rows(cluster=["a"], source=["dcgm"], series_id=[1], sampled_at=[NOW - 40_000]),
+        "targets_versions": rows(
+            cluster=["a"], target_id=[1], start_at=[0], end_at=[None], source=["dcgm"], interval_ms=[30_000]
+        ),
+        "rollup_marks": rows(cluster=["a"], rolled_until_at=[NOW]),
+        "usage_hourly": rows(
+            cluster=["a"] * 3,
+            row_start_at=day,
+            device_id=[1, 2, 3],
+            capacity_pms=[GPU_H] * 3,
+            held_pms=[GPU_H, GPU_H, 0],
+            unknown_pms=[0, GPU_H // 2, 0],
+            unobserved_pms=[0, 0, GPU_H * 3 // 10],
+        ),
+        "devices_versions": rows(
+            cluster=["a"] * 3,
+            device_id=[1, 2, 3],
+            start_at=[0] * 3,
+            end_at=[None] * 3,
+            gpu_uuid=["G1", "G2", "G3"],
+            gi_id=[""] * 3,
+        ),
+        "series_versions": rows(
+            cluster=["a"] * 3,
+            series_id=[1, 2, 3],
+            start_at=[0] * 3,
+            end_at=[None] * 3,
+            source=["dcgm", "nvml", "dcgm"],
+            gpu_uuid=["G1", "G2", "G3"],
+            gi_id=[""] * 3,
+        ),
+        "authority_versions": rows(
+            cluster=["a"] * 2,
+            authority_id=[1, 2],
+            start_at=[0] * 2,
+            end_at=[None] * 2,
+            source=["labels", "kubernetes"],
+            rank=[90, 10],
+            kind=["holders"] * 2,
+        ),
+    }
+
+
+def test_each_source_with_its_lag_and_coverage():
+    asked = [("a", "dcgm", "telemetry"), ("a", "kubernetes", "holders"), ("a", "kubernetes", "quota")]
+    with memory_ledger() as ledger:
+        ledger.append("x/1/1", told_sources())
+        found = {
+            (each.cluster, each.source, each.covers): each for each in status(ledger, NOW, asked).sources
+        }
+    dcgm, watch = found["a", "dcgm", "telemetry"], found["a", "kubernetes", "holders"]
+    assert (dcgm.heard_ms, dcgm.lag_ms, dcgm.open_gaps) == (NOW - 40_000, MINUTE_MS, 1)
+    assert dcgm.coverage == 0.5  # of two devices held it knows one wholly; what nvml knows is not its own
+    assert not dcgm.behind  # one exporter of many that is away is a gap, and no more
+    assert (watch.heard_ms, watch.lag_ms) == (NOW - 10 * MINUTE_MS, 2 * MINUTE_MS)
+    assert watch.watch_lag_ms == 8 * MINUTE_MS
+    assert watch.coverage == 0.9  # observed ÷ capacity
+    assert watch.behind
+    assert found["a", "labels", "holders"].coverage is None  # nobody believes it
+    never = found["a", "kubernetes", "quota"]
+    assert never.behind
+    assert never.heard_ms is None
+    strangers = [each for each in found.values() if not each.asked]
+    assert {each.cluster for each in strangers} == {"a", "b"}
+    assert not any(each.behind for each in strangers)  # nobody waits for what the configuration does not have
+
+
+@pytest.mark.parametrize(("late_ms", "code"), [(MINUTE_MS, 0), (6 * MINUTE_MS, 0), (7 * MINUTE_MS, 6)])
+def test_the_exit_code_tells_whether_a_source_is_behind(
+    late_ms: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Behind is later than five minutes and two and a half intervals of 30 s."""
+    monkeypatch.setattr("cli.status.now_ms", lambda: NOW)
+    (tmp_path / "quartermaster.yaml").write_text(
+        "clusters: [{name: a, dcgm: {targets: ['http://127.0.0.1:1/metrics']}}]\n", encoding="utf-8"
+    )
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
+        told = told_sources()
+        at = pl.lit(NOW - late_ms)
+        heard = {
+            "watermarks": told["watermarks"][:1].with_columns(complete_until_at=at),
+            "samples": told["samples"].with_columns(sampled_at=at),
+            "targets_versions": told["targets_versions"],
+        }
+        ledger.append("x/1/1", heard)
+    command = ["--config", str(tmp_path / "quartermaster.yaml"), "status"]
+    for arguments in (command, [*command, "--json"]):
+        ended = CliRunner().invoke(app, arguments)
+        assert ended.exit_code == code
+    assert [each["behind"] for each in json.loads(ended.stdout)["sources"]] == [code == 6]
+    shown = CliRunner().invoke(app, command).output
+    assert ("Behind: dcgm of a (telemetry)" in shown.replace("\n", " ")) == (code == 6)
 
 
 @pytest.mark.parametrize(

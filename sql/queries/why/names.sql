@@ -1,4 +1,4 @@
--- why_names: every name that a number may be asked for by: teams, pods, GPUs; `short` is how people say it
+-- names: every name that a number may be asked for by: teams, pods, GPUs; `short` is how people say it
 with
 pods as (
   select distinct cluster, coalesce(namespace, '') as namespace, pod

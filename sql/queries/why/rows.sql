@@ -1,4 +1,4 @@
--- why_rows: the rows behind a number of a team, a pod or a GPU in [start_at, end_at): who held what on which device
+-- rows: the rows behind a number of a team, a pod or a GPU in [start_at, end_at): who held what on which device
 with
 gpus as (
   select

@@ -1,4 +1,4 @@
--- why_day: the last instant before which there is usage of the one who is asked for
+-- day: the last instant before which there is usage of the one who is asked for
 select epoch_ms(max(u.row_end_at)) as until_ms
 from usage_hourly as u
 left join allocations as a on u.cluster = a.cluster and u.allocation_id = a.allocation_id
