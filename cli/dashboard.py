@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -40,11 +41,15 @@ def dashboard(
 def serve(path: Path, port: int = 8501, *, browser: bool = True) -> None:
     """Serve the pages of a configuration's ledger until Ctrl-C.
 
-    Raises ConfigurationError, InputError for a port that is taken, QuartermasterError when the server ends.
+    Raises ConfigurationError, LedgerError where there is nothing to show, InputError for a port that is taken,
+    QuartermasterError when the server ends.
     """
     from quartermaster.config.load import load_configuration
+    from sql.configured import open_configured
 
-    load_configuration(path, os.environ)
+    with open_configured(load_configuration(path, os.environ), read_only=True):
+        pass  # it is there, and at our revision
+    signal.siginterrupt(signal.SIGINT, True)  # with polars loaded, Ctrl-C would not end a wait
     _must_be_free(port)
     url = f"http://{_LOOPBACK}:{port}"
     server = subprocess.Popen(  # noqa: S603 - our own interpreter and file

@@ -17,6 +17,7 @@ from cli import config as config_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
+from cli.behind import of_group, with_options
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
@@ -83,21 +84,25 @@ app.add_typer(person_group.app, name="person")
 app.command()(version)
 
 
-def _let_flow(group: typer.Typer) -> None:
-    """Paragraphs of a docstring are joined for the help, which breaks them where the terminal ends; what stands
-    after a backspace stays in its lines."""
+def _finish(group: typer.Typer) -> None:
+    """Every command takes --config and --debug, and its docstring's paragraphs are joined for the help, which
+    breaks them where the terminal ends; what stands after a backspace stays in its lines."""
     for command in group.registered_commands:
+        if command.callback is None:
+            continue
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(
             paragraph if paragraph.startswith("\b") else " ".join(paragraph.split())
             for paragraph in paragraphs
         )
+        command.callback = with_options(command.callback)
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
-            _let_flow(inner.typer_instance)
+            inner.typer_instance.callback()(of_group)
+            _finish(inner.typer_instance)
 
 
-_let_flow(app)
+_finish(app)
 
 
 def run() -> None:

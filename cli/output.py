@@ -37,8 +37,13 @@ codecs.register_error(SPELT, _spelt)
 
 
 def plain() -> bool:
-    """Whether colour and every other escape code are unwanted (NO_COLOR) or useless (no terminal)."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+    """Whether colour is unwanted (NO_COLOR) or useless (no terminal, or one that knows no escape codes)."""
+    return bool(os.environ.get("NO_COLOR")) or dumb() or not sys.stdout.isatty()
+
+
+def dumb() -> bool:
+    """Whether the terminal says of itself that it cannot move its cursor (TERM=dumb): nothing may move on it."""
+    return os.environ.get("TERM", "").lower() in {"dumb", "unknown"}
 
 
 def console(stream: IO[str] | None = None) -> Console:
@@ -84,7 +89,8 @@ def json_text(value: object) -> str:
 
 
 def progress() -> Progress:
-    """A progress bar on stderr, silent where nobody watches."""
+    """A progress bar on stderr: silent where nobody watches or nothing can move, without colour where none is
+    wanted."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -92,7 +98,7 @@ def progress() -> Progress:
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         console=Console(stderr=True, color_system=None if plain() else "auto"),
-        disable=not sys.stderr.isatty(),
+        disable=not sys.stderr.isatty() or dumb(),
         transient=True,
     )
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import duckdb
 
 from quartermaster.errors import InputError, LedgerError
+from sql import revision
 from sql.catalog import Cursor, parse
 from sql.faults import understand
 from sql.statement import check
@@ -69,6 +70,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     with contextlib.closing(connection), place.reading():
         cursor = connection.cursor()
         cursor.execute("use lake")
+        revision.check(revision.current(cursor), place.where)
         tables, others = _names(cursor)
         _close(connection, str(place.data), request)
         _limit(request)

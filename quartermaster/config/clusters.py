@@ -2,17 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from quartermaster.config import units
 from quartermaster.config.fields import (
     AnyPath,
     ClusterName,
     DurationMs,
+    HeaderSecret,
     Name,
     Part,
     Text,
-    WholeSecret,
     as_written,
 )
 
@@ -45,8 +45,15 @@ class BasicAuthPart(Part):
 
     username: Name
     """The user's name."""
-    password: WholeSecret
+    password: HeaderSecret
     """The password, by reference."""
+
+    @field_validator("username")
+    @classmethod
+    def _without_colon(cls, value: str) -> str:
+        if ":" in value:
+            raise ValueError("a name with a colon cannot be told from its password")
+        return value
 
 
 class TargetPart(Part):
@@ -90,7 +97,7 @@ class DcgmPart(Part):
     """Certificates."""
     basic_auth: BasicAuthPart | None = None
     """A name and a password, sent to every target of the cluster."""
-    bearer_token: WholeSecret | None = None
+    bearer_token: HeaderSecret | None = None
     """A token, by reference, sent to every target of the cluster; not together with `basic_auth`."""
 
     @model_validator(mode="after")

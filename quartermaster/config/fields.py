@@ -30,6 +30,10 @@ def _whole_secret(value: object, info: ValidationInfo) -> Secret:
     return secret.whole(value, cast(Surroundings, info.context))
 
 
+def _header_secret(value: object, info: ValidationInfo) -> Secret:
+    return secret.for_header(value, cast(Surroundings, info.context))
+
+
 def _address(value: object, info: ValidationInfo) -> Secret:
     if not isinstance(value, str) or not value:
         raise ValueError(CATALOGS)
@@ -59,6 +63,7 @@ Price = Annotated[Decimal, BeforeValidator(units.price, json_schema_input_type=f
 AnyPath = Annotated[Path, BeforeValidator(_path, json_schema_input_type=str)]
 _AsReference = PlainSerializer(str, return_type=str)
 WholeSecret = Annotated[Secret, BeforeValidator(_whole_secret, json_schema_input_type=str), _AsReference]
+HeaderSecret = Annotated[Secret, BeforeValidator(_header_secret, json_schema_input_type=str), _AsReference]
 Address = Annotated[Secret, BeforeValidator(_address, json_schema_input_type=str), _AsReference]
 Currency = Annotated[str, BeforeValidator(units.currency, json_schema_input_type=str)]
 TimeZone = Annotated[str, BeforeValidator(units.time_zone, json_schema_input_type=str)]

@@ -13,6 +13,7 @@ from quartermaster.errors import ConfigurationError
 
 _REFERENCE = re.compile(r"\$\{(?P<kind>env|file):(?P<name>[^${}]+)\}")
 _ANY = re.compile(r"\$\{[^}]*\}?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LITERAL_PASSWORD = re.compile(r"\bpassword\s*=\s*(?!\$\{)\S|//[^/@\s:]*:(?!\$\{)[^/@\s]+@", re.IGNORECASE)
 
 
@@ -60,6 +61,16 @@ def whole(text: object, surroundings: Surroundings) -> Secret:
             "a secret does not stand in the configuration; refer to it by ${env:NAME} or ${file:path}"
         )
     return _resolve(text, surroundings, lambda value: value)
+
+
+def for_header(text: object, surroundings: Surroundings) -> Secret:
+    """A secret that is one reference and travels in an HTTP header: one with a line break or another control
+    character, which would end the header and begin the next, counts as missing. Raises ValueError as `whole`."""
+    found = whole(text, surroundings)
+    if found.value is None or not _CONTROL.search(found.value):
+        return found
+    what = f"{found.reference} holds a line break or another control character"
+    return Secret(found.reference, None, f"{what}, which no HTTP header can carry")
 
 
 def within(text: str, surroundings: Surroundings) -> Secret:

@@ -159,3 +159,13 @@ async def test_a_slow_target_delays_nobody(server: Server) -> None:
         assert {
             failure.reason for failure in await asyncio.gather(*slow) if isinstance(failure, Failure)
         } == {"timeout"}
+
+
+async def test_a_secret_with_a_line_break_begins_no_header_of_its_own(server: Server) -> None:
+    """The configuration refuses it; should one come by another way, the request is not sent."""
+    server.answers["/metrics"] = page()
+    token = Secret("${env:T}", "token\r\nX-Admin: yes")
+    found = await get(server, "/metrics", bearer_token=token)
+    assert isinstance(found, Failure)
+    assert found.reason == "no http"
+    assert "yes" not in found.detail

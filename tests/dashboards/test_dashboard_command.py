@@ -11,6 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from sql.ledger import open_ledger
+from sql.upgrade import upgrade
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -34,6 +37,8 @@ def first_line(server: "subprocess.Popen[str]") -> str:
 @pytest.fixture
 def a_folder(tmp_path: Path) -> Path:
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: demo}]\n")
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
     return tmp_path
 
 
