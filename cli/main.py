@@ -17,6 +17,7 @@ from cli import config as config_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
+from cli.backfill import backfill
 from cli.behind import of_group, with_options
 from cli.collect import collect
 from cli.dashboard import dashboard
@@ -75,7 +76,7 @@ def options(
     context.obj = Session(config=config, debug=debug)
 
 
-for _command in (demo, collect, rollup, report, dashboard, sql, why, status):
+for _command in (demo, collect, backfill, rollup, report, dashboard, sql, why, status):
     app.command()(_command)
 app.add_typer(simulate_group, name="simulate")
 app.add_typer(ledger_group.app, name="ledger")

@@ -221,7 +221,7 @@ class _Reading:
         return gaps
 
     def _authority_known(self) -> bool:
-        sql = "select count(*) as n from authority where cluster = ? and source = ?"
+        sql = "select count(*) as n from authority where cluster = ? and source = ? and end_at is null"
         return bool(self.ledger.query(sql, [self.cluster, attribution.SOURCE])["n"].item())
 
     def _authority(self, start_ms: int) -> Authority:

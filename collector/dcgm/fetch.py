@@ -12,7 +12,8 @@ import aiohttp
 from yarl import URL
 
 from collector.targets import Target
-from quartermaster.config.clusters import DcgmPart, TlsPart
+from quartermaster.config.clusters import DcgmPart
+from quartermaster.config.web import TlsPart
 from quartermaster.errors import ConfigurationError
 
 MIB = 1024 * 1024

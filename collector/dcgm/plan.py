@@ -1,6 +1,7 @@
 """The plan of a layout: which value of a page is which signal of which series, found once for all pages."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,7 +93,14 @@ def plan_of(layout: Layout, node: str, *, plain_pods: bool) -> Plan:
     `node` is the machine of lines that name none. `plain_pods` is False once a page of the target had pods in
     exported_* or in the old labels: plain ones are then the exporter's own.
     """
-    spoken = _spoken(layout, node)
+    foreign = not any(line.name.startswith(PREFIXES) for line in layout.lines)
+    return plan_of_spoken(_spoken(layout, node), plain_pods=plain_pods, foreign=foreign)
+
+
+def plan_of_spoken(
+    spoken: Sequence[tuple[int, int, Subject]], *, plain_pods: bool, foreign: bool = False
+) -> Plan:
+    """The plan of lines that are signals of GPUs: of each its number, the signal's, and what its labels say."""
     plain_pods = plain_pods and all(subject.plain_pod for _, _, subject in spoken)
     carved = {(subject.node, subject.gpu_uuid) for _, _, subject in spoken if subject.gi_id}
     table = _Table()
@@ -100,7 +108,6 @@ def plan_of(layout: Layout, node: str, *, plain_pods: bool) -> Plan:
         if SIGNALS[signal].on_mig or (subject.node, subject.gpu_uuid) not in carved:
             believed = subject if plain_pods or not subject.plain_pod else _without_pod(subject)
             table.add(line, signal, believed)
-    foreign = not any(line.name.startswith(PREFIXES) for line in layout.lines)
     return table.plan(plain_pods=plain_pods, foreign=foreign)
 
 

@@ -25,12 +25,18 @@ def stored(signals: Floats) -> Floats:
     return _stored(signals, columns)
 
 
+def stored_column(numbers: Floats, signal: int) -> Floats:
+    """The same of many numbers of one signal."""
+    return _stored(numbers, signal)
+
+
 def is_value(numbers: Floats, signals: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Whether each number can be a value of the signal with that number."""
     return ~np.isnan(_stored(numbers, signals))
 
 
-def _stored(numbers: Floats, columns: npt.NDArray[np.intp]) -> Floats:
+def _stored(numbers: Floats, columns: npt.NDArray[np.intp] | int) -> Floats:
+    columns = np.asarray(columns)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = numbers * _MULTIPLY[columns] / _DIVIDE[columns]
         whole = np.where(_FLOORED[columns], np.floor(scaled), np.rint(scaled))

@@ -47,6 +47,10 @@ class Register:
                 del self._open[series.series_id]
         return present, news
 
+    def ended(self, at_ms: int) -> list[Series]:
+        """The series that are open, each ended: nobody tells of them any more."""
+        return [_ended(series, at_ms) for series in self._open.values()]
+
     def labels(self, rows: Sequence[PlannedRow]) -> tuple[list[LabelRef | None], list[LabelRef]]:
         """The rows' label sets, and those of them that the ledger does not have."""
         refs = [self._label_ref(row) for row in rows]

@@ -6,13 +6,23 @@ watermark as (
   group by cluster, source, covers
 ),
 
+-- history has an end; nobody waits for it where what is collected live has passed it
+followed as (
+  select h.cluster, h.source, h.covers
+  from watermark as h
+  inner join watermark as l
+    on h.cluster = l.cluster and h.covers = l.covers and l.complete_until_at > h.complete_until_at
+  where h.source in ('prometheus', 'kube-state-metrics')
+),
+
 complete as (
   select
-    cluster,
-    epoch_ms(min(complete_until_at)) as complete_ms,
-    arg_min(source || ' (' || covers || ')', complete_until_at) as slowest
-  from watermark
-  group by cluster
+    w.cluster,
+    epoch_ms(min(w.complete_until_at)) as complete_ms,
+    arg_min(w.source || ' (' || w.covers || ')', w.complete_until_at) as slowest
+  from watermark as w
+  anti join followed as f on w.cluster = f.cluster and w.source = f.source and w.covers = f.covers
+  group by w.cluster
 ),
 
 began as (

@@ -1,0 +1,95 @@
+"""The whole of a backfill: what is missing, how much it is, reading it, and telling who held what."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from collector.prometheus.backfill import Asked, Filled, Progress, Work
+from collector.prometheus.connection import Connection
+from collector.prometheus.coverage import Span, covered, holes
+from collector.prometheus.estimate import Estimate, estimate
+from collector.prometheus.holders import Told, tell_by_labels, untold
+from collector.prometheus.refusal import Partial, TooMuch
+from quartermaster.config.clusters import ClusterPart
+from quartermaster.config.model import Configuration
+from quartermaster.errors import ConfigurationError, InputError, SourceError
+from quartermaster.pool import PoolRule
+from sql.ledger import Ledger
+
+
+@dataclass
+class Backfilled:
+    """What a backfill did: what it read, and the spans of which it told who held what."""
+
+    expected: Estimate
+    filled: Filled
+    told: list[Told] = field(default_factory=list[Told])
+
+
+class Backfill:
+    """A backfill of one cluster. Raises ConfigurationError where it has no Prometheus."""
+
+    def __init__(self, part: ClusterPart, configuration: Configuration, connection: Connection) -> None:
+        settings = part.prometheus
+        if settings is None:
+            raise _no_prometheus(part.name)
+        self._cluster = part.name
+        self._connection = connection
+        self._asked = Asked(
+            part.name, {label.name: label.value for label in settings.match}, settings.node_label
+        )
+        self._pools = [PoolRule(each.name, each.models, each.node_labels) for each in configuration.pools]
+
+    def expect(self, ledger: Ledger | None, span: Span) -> Estimate:
+        """What is missing in a span, and how much it is; all of it without a ledger. Raises SourceError."""
+        known = [] if ledger is None else covered(ledger, self._cluster)
+        try:
+            return estimate(self._connection, self._asked.match, holes(known, *span))
+        except (Partial, TooMuch) as error:
+            raise SourceError(
+                f"{self._connection.url}: it does not answer as a whole: {error}",
+                "see to the server's own troubles, then give the same command again",
+            ) from error
+
+    def run(self, ledger: Ledger, span: Span, now_ms: int, progress: Progress) -> Backfilled:
+        """Fill what is missing in a span, and tell who held what. What was committed stays, whatever comes.
+
+        Raises SourceError, LedgerError; LedgerBusyError while another backfill works.
+        """
+        with ledger.exclusive("backfill"):
+            expected = self.expect(ledger, span)
+            work = Work(ledger, self._connection, self._asked, now_ms, progress)
+            done = Backfilled(expected, work.filled)
+            try:
+                work.fill(expected)
+            except (Partial, TooMuch) as error:
+                raise SourceError(
+                    f"{self._connection.url}: it does not answer as a whole: {error}",
+                    "see to the server's own troubles, then give the same command again",
+                ) from error
+            for hole in untold(ledger, self._cluster):
+                done.told.append(tell_by_labels(ledger, self._cluster, self._pools, hole, now_ms))
+            return done
+
+
+@contextmanager
+def backfill_of(configuration: Configuration, cluster: str) -> Generator[Backfill]:
+    """A backfill of a cluster of the configuration. Raises InputError, ConfigurationError."""
+    parts = {part.name: part for part in configuration.clusters}
+    if cluster not in parts:
+        raise InputError(f"there is no cluster {cluster!r}", f"the configuration has {', '.join(parts)}")
+    settings = parts[cluster].prometheus
+    if settings is None:
+        raise _no_prometheus(cluster)
+    connection = Connection(settings)
+    try:
+        yield Backfill(parts[cluster], configuration, connection)
+    finally:
+        connection.close()
+
+
+def _no_prometheus(cluster: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the cluster {cluster} has no Prometheus",
+        "add to its part of the configuration: prometheus: {url: http://prometheus:9090}",
+    )
