@@ -9,9 +9,9 @@ from collector.kubernetes.talk import connect
 from collector.log import Log
 from quartermaster.config.clusters import ClusterPart
 from quartermaster.config.model import Configuration
+from quartermaster.config.rules import pools_of, rules_of
 from quartermaster.person import pseudonym_key
-from quartermaster.pool import PoolRule
-from quartermaster.team import Rule, glob_matches
+from quartermaster.team import glob_matches
 
 
 def source_of(
@@ -34,22 +34,8 @@ def settings_of(part: ClusterPart, configuration: Configuration) -> Settings:
         cluster=part.name,
         resources=kubernetes.resources,
         drivers=kubernetes.drivers,
-        pools=tuple(PoolRule(each.name, each.models, each.node_labels) for each in configuration.pools),
-        rules=tuple(
-            Rule(
-                team=each.team,
-                cluster=each.cluster,
-                namespace=each.namespace,
-                label_key=each.label.key if each.label else None,
-                label_value=each.label.value if each.label else "*",
-                user=each.user,
-                unix_user=each.unix_user,
-                unix_group=each.unix_group,
-                start_at=each.start_at,
-                end_at=each.end_at,
-            )
-            for each in configuration.team_rules
-        ),
+        pools=pools_of(configuration),
+        rules=rules_of(configuration),
         teams=frozenset(each.name for each in configuration.teams),
         promised=frozenset(
             (each.team, each.pool)

@@ -24,6 +24,7 @@ class Maker:
     uid: str
     created_at: int | None
     missing: int
+    minimum: int  # of its pods must run at once
     requests: tuple[tuple[str, int], ...]
     refused_at: int | None  # a condition says since when a quota refuses
     message: str
@@ -76,6 +77,7 @@ def read_maker(raw: Json, settings: Settings) -> Maker | None:
         uid=text(metadata.get("uid")),
         created_at=instant_ms(metadata.get("creationTimestamp")),
         missing=_missing_of_job(spec, status) if kind == "Job" else _missing_of_set(spec, status),
+        minimum=1,
         requests=pod,
         refused_at=instant_ms(failure.get("lastTransitionTime")) if refused else None,
         message=text(failure.get("message")) if refused else "",
@@ -97,7 +99,7 @@ def read_queued(raw: Json, settings: Settings) -> Maker | None:
     )
     conditions = {text(each.get("type")): each for each in objects(status.get("conditions"))}
     amounts: dict[str, int] = {}
-    pods = 0
+    pods = minimum = 0
     labels: dict[str, str] = {}
     for pod_set in objects(spec.get("podSets")):
         template = mapping(pod_set.get("template"))
@@ -106,6 +108,7 @@ def read_queued(raw: Json, settings: Settings) -> Maker | None:
         for name, amount in asked or ():
             amounts[name] = amounts.get(name, 0) + amount * count
         pods += count if asked else 0
+        minimum += min(count, whole(pod_set.get("minCount") or count)) if asked else 0
         labels |= texts(mapping(template.get("metadata")).get("labels"))
     if not amounts:
         return None
@@ -119,6 +122,7 @@ def read_queued(raw: Json, settings: Settings) -> Maker | None:
         uid=text(metadata.get("uid")),
         created_at=instant_ms(metadata.get("creationTimestamp")),
         missing=0 if over or spec.get("active") is False else pods,
+        minimum=max(1, minimum),
         requests=tuple((name, -(-amount // max(1, pods))) for name, amount in sorted(amounts.items())),
         refused_at=None,
         message=text(waiting.get("message")),

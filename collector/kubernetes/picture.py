@@ -9,7 +9,10 @@ from collector.kubernetes.nodes import read_node
 from collector.kubernetes.owners import Chain, Owner, Reference, Subject, chain_of, controller_of, workload_of
 from collector.kubernetes.quotas import (
     Promise,
+    largest,
     read_cluster_queue,
+    read_cohort,
+    read_flavor,
     read_kai_queue,
     read_resource_quota,
     read_volcano_queue,
@@ -29,7 +32,7 @@ from quartermaster.records import Authority, Quota, Workload
 # Of events that bound or explain something, for so long and so many.
 _NOTES_MS, _NOTES = HOUR_MS, 20_000
 MAKERS = ("jobs", "replicasets", "statefulsets")
-QUOTA_KINDS = ("resourcequotas", "clusterqueues", "kai_queues", "volcano_queues")
+QUOTA_KINDS = ("resourcequotas", "clusterqueues", "cohorts", "kai_queues", "volcano_queues")
 
 
 class Picture:
@@ -46,6 +49,7 @@ class Picture:
         self._refused: dict[str, tuple[int, str]] = {}
         self._workloads: dict[int, Workload | None] = {}
         self._promises: dict[str, list[Promise]] = {}
+        self._flavors: dict[str, tuple[tuple[str, str], ...]] = {}
         self._quotas: Versions[Quota] = Versions()
         self._present: dict[str, set[str]] = {}
         self._listing: dict[str, set[str]] = {}
@@ -62,6 +66,7 @@ class Picture:
             "killings": self._note,
             "podgroups": self.seats.group,
             "workloads": self._maker,
+            "resourceflavors": self._flavor,
             **dict.fromkeys(MAKERS, self._maker),
             **dict.fromkeys(QUOTA_KINDS, self._promise),
         }
@@ -188,15 +193,31 @@ class Picture:
 
     def _promise(self, event: Event, key: str) -> None:
         told: list[Promise] = []
-        if event.type != GONE and event.kind == "resourcequotas":
-            told = read_resource_quota(event.object, self.settings)
-        elif event.type != GONE and event.kind == "clusterqueues":
-            told = read_cluster_queue(event.object, self.settings)
-        elif event.type != GONE and event.kind == "kai_queues":
-            told = read_kai_queue(event.object)
-        elif event.type != GONE:
-            told = read_volcano_queue(event.object, self.settings)
+        if event.type != GONE:
+            read = {
+                "resourcequotas": read_resource_quota,
+                "clusterqueues": read_cluster_queue,
+                "cohorts": read_cohort,
+                "kai_queues": read_kai_queue,
+                "volcano_queues": read_volcano_queue,
+            }[event.kind]
+            told = read(event.object, self.settings)
         self._promises[f"{event.kind}/{key}"] = told
+
+    def _flavor(self, event: Event, key: str) -> None:
+        if event.type == GONE:
+            self._flavors.pop(key, None)
+        else:
+            self._flavors[key] = read_flavor(event.object)
+
+    def _pool_of(self, flavor: str) -> str:
+        """The pool of a flavor: the one with its name, else that of the nodes whose labels it has, else the largest."""
+        main = self.fleet.main_pool()
+        if flavor in {rule.name for rule in self.settings.pools}:
+            return flavor
+        return (
+            largest(self.fleet.candidates(self._flavors[flavor]), main) if flavor in self._flavors else main
+        )
 
     def _owner(self, event: Event) -> None:
         metadata = mapping(event.object.get("metadata"))
@@ -259,8 +280,9 @@ class Picture:
         }
 
     def _settle_quotas(self, now_ms: int) -> list[Quota]:
-        main = self.fleet.main_pool()
-        wanted = {each.quota_id: each for each in records(self._promises, main, now_ms, self.settings)}
+        wanted = {
+            each.quota_id: each for each in records(self._promises, self._pool_of, now_ms, self.settings)
+        }
         for key in [key for key in self._quotas.open if key not in wanted]:
             self._quotas.end(key, now_ms)
         for key, quota in wanted.items():
@@ -274,7 +296,7 @@ class Picture:
 
 def _key(kind: str, metadata: Json) -> str:
     """How an object is known: nodes, slices and queues by name, all else by uid."""
-    if kind in {"nodes", "resourceslices", *QUOTA_KINDS}:
+    if kind in {"nodes", "resourceslices", "resourceflavors", *QUOTA_KINDS}:
         namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
         return f"{namespace}/{name}" if namespace else name
     return text(metadata.get("uid")) or f"{text(metadata.get('namespace'))}/{text(metadata.get('name'))}"

@@ -1,10 +1,10 @@
 """Quotas: what Kubernetes' own objects promise, each as a team's promise in a pool."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from collector.kubernetes.settings import SOURCE, Settings
-from collector.kubernetes.values import Json, mapping, objects, quantity, text
+from collector.kubernetes.values import Json, mapping, objects, quantity, text, texts
 from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Quota
@@ -17,12 +17,13 @@ _MOST_GPUS = 10_000_000
 class Promise:
     """One object's promise of GPUs (in parts) to whoever it is for, in a flavor of its own naming (or none)."""
 
-    source_object: str  # ResourceQuota/<namespace>/<name>, ClusterQueue/<name>, Queue/<name>
+    source_object: str  # ResourceQuota/<namespace>/<name>, ClusterQueue/<name>, Cohort/<name>, Queue/<name>
     subject: str  # the namespace, or the queue's name
     flavor: str
     guaranteed_parts: int
     limit_parts: int | None
     weight: int = 1
+    above: str = ""  # the queue whose promise this one is a part of, as its `source_object`
 
 
 def read_resource_quota(raw: Json, settings: Settings) -> list[Promise]:
@@ -47,24 +48,49 @@ def read_resource_quota(raw: Json, settings: Settings) -> list[Promise]:
 def read_cluster_queue(raw: Json, settings: Settings) -> list[Promise]:
     """A Kueue ClusterQueue (v1beta1 and v1beta2): a promise for each flavor; without borrowingLimit no limit."""
     name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
-    fair = mapping(spec.get("fairSharing"))
     alone = not (text(spec.get("cohortName")) or text(spec.get("cohort")))
-    found: list[Promise] = []
+    return [
+        Promise(
+            f"ClusterQueue/{name}",
+            name,
+            flavor,
+            nominal,
+            nominal if alone else None if borrowing is None else nominal + borrowing,
+            _weight(mapping(spec.get("fairSharing"))),
+        )
+        for flavor, nominal, borrowing in _flavors(spec, settings)
+    ]
+
+
+def read_cohort(raw: Json, settings: Settings) -> list[Promise]:
+    """A Kueue Cohort: what it promises to all its queues together, beside what each of them is promised."""
+    name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
+    weight = _weight(mapping(spec.get("fairSharing")))
+    return [
+        Promise(f"Cohort/{name}", name, flavor, nominal, None, weight)
+        for flavor, nominal, _ in _flavors(spec, settings)
+        if nominal
+    ]
+
+
+def _flavors(spec: Json, settings: Settings) -> Iterator[tuple[str, int, int | None]]:
+    """Of each flavor with GPUs: its name, nominalQuota and borrowingLimit in parts."""
     for group in objects(spec.get("resourceGroups")):
         for flavor in objects(group.get("flavors")):
             for resource in objects(flavor.get("resources")):
                 nominal = _parts(resource.get("nominalQuota"))
-                if text(resource.get("name")) not in settings.resources or nominal is None:
-                    continue
-                borrowing = _parts(resource.get("borrowingLimit"))
-                limit = nominal if alone else None if borrowing is None else nominal + borrowing
-                key = f"ClusterQueue/{name}"
-                found.append(Promise(key, name, text(flavor.get("name")), nominal, limit, _weight(fair)))
-    return found
+                if text(resource.get("name")) in settings.resources and nominal is not None:
+                    yield text(flavor.get("name")), nominal, _parts(resource.get("borrowingLimit"))
 
 
-def read_kai_queue(raw: Json) -> list[Promise]:
-    """A KAI Queue: GPUs as numbers; −1 is unlimited, and what is not set is 0."""
+def read_flavor(raw: Json) -> tuple[tuple[str, str], ...]:
+    """A Kueue ResourceFlavor: the labels of the nodes that it is of."""
+    return tuple(sorted(texts(mapping(raw.get("spec")).get("nodeLabels")).items()))
+
+
+def read_kai_queue(raw: Json, settings: Settings) -> list[Promise]:
+    """A KAI Queue: GPUs as numbers, whatever their resource is; −1 is unlimited, and what is not set is 0."""
+    del settings
     name = text(mapping(raw.get("metadata")).get("name"))
     gpu = mapping(mapping(mapping(raw.get("spec")).get("resources")).get("gpu"))
     if not gpu:
@@ -80,6 +106,7 @@ def read_kai_queue(raw: Json) -> list[Promise]:
             _parts(gpu.get("quota")) or 0 if quota is None or quota >= 0 else 0,
             None if unlimited else _parts(gpu.get("limit")) or 0,
             int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1,
+            above=_queue(mapping(raw.get("spec")).get("parentQueue")),
         )
     ]
 
@@ -94,21 +121,28 @@ def read_volcano_queue(raw: Json, settings: Settings) -> list[Promise]:
         if deserved is not None or limit is not None:
             weight = quantity(spec.get("weight"))
             told = int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1
-            found.append(Promise(f"Queue/{name}", name, resource, deserved or 0, limit, told))
+            above = _queue(spec.get("parent"))
+            found.append(Promise(f"Queue/{name}", name, resource, deserved or 0, limit, told, above))
     return found
 
 
 def records(
-    promises: Mapping[str, list[Promise]], main_pool: str, at_ms: int, settings: Settings
+    promises: Mapping[str, list[Promise]], pool_of: Callable[[str], str], at_ms: int, settings: Settings
 ) -> Iterator[Quota]:
-    """The promises of all objects as records, by team and pool.
+    """The promises of all objects (by kind and key) as records, by team and pool; `pool_of` a flavor, or "" for none.
 
     What the configuration promises itself counts alone: the object's guarantee is then told as 0, with its
-    limit, so that nothing is promised twice.
+    limit, so that nothing is promised twice. For the same reason a queue above others promises what theirs leave.
     """
-    for theirs in promises.values():
+    below: dict[tuple[str, str, str], int] = {}
+    for key, theirs in promises.items():
         for each in theirs:
-            team, pool = whose(each, main_pool, at_ms, settings)
+            place = (_system(key), each.above, each.flavor)
+            below[place] = below.get(place, 0) + each.guaranteed_parts
+    for key, theirs in promises.items():
+        for each in theirs:
+            left = each.guaranteed_parts - below.get((_system(key), each.source_object, each.flavor), 0)
+            team, pool = whose(each, pool_of, at_ms, settings)
             counted = (team, pool) not in settings.promised
             source_object = f"{each.source_object}/{each.flavor}" if each.flavor else each.source_object
             yield Quota(
@@ -118,7 +152,7 @@ def records(
                 end_at=None,
                 team=team,
                 pool=pool,
-                guaranteed_parts=each.guaranteed_parts if counted else 0,
+                guaranteed_parts=max(0, left) if counted else 0,
                 limit_parts=each.limit_parts,
                 weight=each.weight,
                 source=SOURCE,
@@ -126,15 +160,27 @@ def records(
             )
 
 
-def whose(each: Promise, main_pool: str, at_ms: int, settings: Settings) -> tuple[str, str]:
+def whose(each: Promise, pool_of: Callable[[str], str], at_ms: int, settings: Settings) -> tuple[str, str]:
     """Team and pool: as the configuration maps the object, else by its name, its namespace's rules, its flavor."""
     if each.source_object in settings.quota_of:
         return settings.quota_of[each.source_object]
     team = each.subject if each.subject in settings.teams else UNASSIGNED
     if each.source_object.startswith("ResourceQuota/"):
         team = team_of(settings.rules, at_ms, cluster=settings.cluster, namespace=each.subject, labels={})
-    known = {rule.name for rule in settings.pools}
-    return team, each.flavor if each.flavor in known else main_pool
+    return team, pool_of(each.flavor)
+
+
+def largest(pools: Mapping[str, int], otherwise: str) -> str:
+    """The pool with the most GPUs, by name where several have."""
+    return min(pools, key=lambda pool: (-pools[pool], pool), default=otherwise)
+
+
+def _system(key: str) -> str:
+    return key.partition("/")[0]
+
+
+def _queue(name: object) -> str:
+    return f"Queue/{text(name)}" if text(name) else ""
 
 
 def _parts(value: object) -> int | None:

@@ -78,6 +78,22 @@ RESOURCES = (
         optional=True,
         without="Kueue's quotas are not known",
     ),
+    Resource(
+        "cohorts",
+        "cohorts",
+        "kueue.x-k8s.io",
+        (*_KUEUE, "v1alpha1"),
+        covers=(QUOTA,),
+        optional=True,
+        without="quotas of Kueue's cohorts are not known",
+    ),
+    Resource(
+        "resourceflavors",
+        "resourceflavors",
+        "kueue.x-k8s.io",
+        _KUEUE,
+        without="the pool of a flavor is known by its name alone",
+    ),
     Resource("workloads", "workloads", "kueue.x-k8s.io", _KUEUE, without="what waits in Kueue is not seen"),
     Resource(
         "kai_queues",

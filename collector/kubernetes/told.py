@@ -52,6 +52,11 @@ class Versions(Generic[Record]):
             self._tell(key, _with(was, end_at=max(at_ms, was.start_at), revision=was.revision + 1))
             del self.open[key]
 
+    def tell_open(self) -> None:
+        """Tell all that is open once more: what was told last may have been lost."""
+        for key, record in self.open.items():
+            self._untold[key, record.start_at] = record
+
     def _tell(self, key: Key, record: Record) -> None:
         self.open[key] = record
         self._untold[key, record.start_at] = record

@@ -89,10 +89,14 @@ class Waiting:
         self.versions.put(demand_id, record)
 
 
-def _same(one: Waiter, other: Waiter) -> bool:
-    """Whether nothing changed but the scheduler's words: it counts nodes anew every few seconds."""
-    first = (one.parts, one.pods, one.minimum, one.reason.partition(":")[0])
-    return first == (other.parts, other.pods, other.minimum, other.reason.partition(":")[0])
+def _same(known: Waiter, now: Waiter) -> bool:
+    """Whether nothing changed but the scheduler's words: it counts nodes anew every few seconds.
+
+    That there are words at all, where there were none, is a change.
+    """
+    first = (known.parts, known.pods, known.minimum, known.reason.partition(":")[0])
+    more_words = now.reason != known.reason and now.reason.startswith(known.reason)
+    return first == (now.parts, now.pods, now.minimum, now.reason.partition(":")[0]) and not more_words
 
 
 def waiter_of_maker(maker: Maker, parts_each: int, why: str, since_ms: int) -> Waiter:
@@ -103,7 +107,7 @@ def waiter_of_maker(maker: Maker, parts_each: int, why: str, since_ms: int) -> W
         since_ms=since_ms,
         parts=parts_each * maker.missing,
         pods=maker.missing,
-        minimum=1,
+        minimum=maker.minimum,
         reason=why,
         labels=maker.labels,
         selector=maker.node_selector,

@@ -21,7 +21,31 @@ PATHS = {
     "pods": "/api/v1/namespaces/{namespace}/pods",
 }
 # What nobody reads, and what makes a recording large.
-_LEFT_OUT = ("fieldsV1", "selfLink", "image", "imageID", "images", "volumeMounts", "volumes", "tolerations")
+_LEFT_OUT = {
+    *(
+        "fieldsV1",
+        "fieldsType",
+        "manager",
+        "operation",
+        "selfLink",
+        "image",
+        "imageID",
+        "images",
+        "volumes",
+        "nodeInfo",
+    ),
+    *("volumeMounts", "tolerations", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy"),
+    *(
+        "dnsPolicy",
+        "securityContext",
+        "schedulerName",
+        "enableServiceLinks",
+        "preemptionPolicy",
+        "podIP",
+        "podIPs",
+    ),
+    *("daemonEndpoints", "lastProbeTime", "restartCount", "qosClass", "hostIP", "hostIPs"),
+}
 Line = tuple[int, str, str, dict[str, Any]]
 
 

@@ -29,7 +29,6 @@ class Fact:
     name: str
     parts: int
     start_ms: int
-    started_ms: int | None = None
     end: tuple[int, int] | None = None
     unseen_since: int | None = None
     devices: frozenset[str] = frozenset()
@@ -43,7 +42,7 @@ class Week:
     collector: Collector
     facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     down: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    ghosts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    ghosts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     nodes: dict[str, str] = field(default_factory=dict[str, str])
 
     def play(self) -> None:
@@ -103,7 +102,6 @@ class Week:
             self.wait_bound(name)
             self.saw(name, parts[name], self.devices_of(name))
         for name in ("slice-a", "slice-b", "mig", "stuck"):
-            self.wait_bound(name)
             self.saw(name, parts[name])
         for name in ("slice-b", "mig", "claims"):
             self.ended(name)
@@ -122,11 +120,11 @@ class Week:
             g.wait_for_pod(name, "Succeeded")
         self.saw("unseen", G)
         self.ended("unseen")
-        ghost = self.pod("ghost")
-        self.ghosts[ghost["metadata"]["uid"]] = (bound_of(ghost), ended_of(ghost) or 0)
+        ghost, ended = self.pod("ghost"), ended_of(self.pod("ghost")) or 0
+        self.ghosts[ghost["metadata"]["uid"]] = Fact("ghost", G, bound_of(ghost), end=(ended, ended))
+        deleted = now()
         for name in ("ghost", "vanishes"):
             g.plane.call("DELETE", f"{g.path}/pods/{name}?gracePeriodSeconds=0")
-        deleted = now()
         self.revive(killed)
         self.missed("vanishes", deleted, killed)
         self.collector_sees_all()
@@ -162,14 +160,14 @@ class Week:
             g.wait_for_pod(name)
             self.saw(name, 2 * G if name == "slow" else G)
         self.collector_sees_all()
+        deleted = now()
         g.plane.call("DELETE", f"{g.path}/pods/slow")
         killed = self.kill()
         g.wait(f"{g.path}/pods", lambda pods: "slow" not in names(pods))
-        gone = now()
         for name in nightly:
             self.ended(name)
         self.revive(killed)
-        self.missed("slow", gone, killed)
+        self.missed("slow", deleted, killed)
 
     def saturday(self) -> None:
         """Nodes: a cordon, a sick GPU, one that is lost with its pod."""
@@ -296,12 +294,14 @@ class Week:
     def pod(self, name: str) -> dict[str, Any]:
         return self.ground.plane.call("GET", f"{self.ground.path}/pods/{name}")
 
-    def wait_bound(self, name: str) -> None:
-        self.ground.wait(f"{self.ground.path}/pods/{name}", lambda found: "nodeName" in found["spec"])
+    def wait_bound(self, name: str) -> dict[str, Any]:
+        return self.ground.wait(
+            f"{self.ground.path}/pods/{name}", lambda found: "nodeName" in found["spec"], 60
+        )
 
     def saw(self, name: str, parts: int, devices: Iterable[str] = ()) -> None:
         """A pod is bound: since when, the API shows."""
-        found = self.pod(name)
+        found = self.wait_bound(name)
         fact = Fact(name, parts, bound_of(found), devices=frozenset(devices))
         self.facts[found["metadata"]["uid"]] = fact
 
@@ -315,10 +315,10 @@ class Week:
         assert end is not None
         self.facts[found["metadata"]["uid"]].end = (end, end)
 
-    def missed(self, name: str, gone_ms: int, killed_ms: int) -> None:
+    def missed(self, name: str, deleted_ms: int, killed_ms: int) -> None:
         """A pod went while no collector lived: at the latest when the next one looked."""
         fact = self.fact(name)
-        fact.end, fact.unseen_since = (gone_ms, now() + 60_000), killed_ms
+        fact.end, fact.unseen_since = (deleted_ms // 1000 * 1000, now() + 60_000), killed_ms
 
     def fact(self, name: str) -> Fact:
         """The newest of the name that has not ended."""
@@ -339,7 +339,6 @@ class Week:
     def collector_sees(self, name: str, tier: str, gpus: int) -> None:
         """Wait until a pod is in the ledger: from then on the collector lives."""
         self.ground.pod(name, gpus=gpus, **self.on(tier))
-        self.wait_bound(name)
         self.saw(name, gpus * G)
         self.collector_sees_all()
 

@@ -1,5 +1,6 @@
 """Objects of a whole control plane that tests share: made once, by whoever comes first."""
 
+import time
 import urllib.error
 from typing import Any
 
@@ -23,3 +24,35 @@ def make_device_class(plane: ControlPlane) -> None:
     select = {"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}
     spec = {"selectors": [select], "extendedResourceName": "nvidia.com/gpu"}
     make(plane, f"{DRA}/deviceclasses", {"metadata": {"name": "gpu.nvidia.com"}, "spec": spec})
+
+
+def define(
+    plane: ControlPlane,
+    group: str,
+    version: str,
+    kind: str,
+    plural: str,
+    *,
+    spec: dict[str, Any],
+    namespaced: bool,
+) -> None:
+    """A custom resource whose `spec` has these properties, served once this returns."""
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind}
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    exactly = {"type": "object", "properties": spec}
+    whole = {"type": "object", "properties": {"spec": exactly, "status": anything}}
+    schema = {"openAPIV3Schema": whole}
+    served = {"name": version, "served": True, "storage": True, "schema": schema}
+    scope = "Namespaced" if namespaced else "Cluster"
+    body = {"group": group, "scope": scope, "names": names, "versions": [served]}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    make(plane, path, {"metadata": {"name": f"{plural}.{group}"}, "spec": body})
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            plane.call("GET", f"/apis/{group}/{version}/{plural}")
+        except urllib.error.HTTPError:
+            time.sleep(0.05)
+        else:
+            return
+    raise TimeoutError(f"{plural}.{group} is not served after 30 s")
