@@ -1,4 +1,4 @@
--- teams, pools and workloads whose days do not add up to their hours (where the hours of all days are still there)
+-- teams, pools and workloads whose hours do not add up to their days, and by how much (where the hours of all days are there)
 with
 kept as (
   select
@@ -17,63 +17,39 @@ complete as (
   having min(d.business_day) >= strftime(k.first_day::date - 1, '%Y-%m-%d')
 ),
 
-hours as (
-  select
-    cluster,
-    pool,
-    team,
-    workload_id,
-    sum(capacity_pms) as capacity_pms,
-    sum(held_pms) as held_pms,
-    sum(computing_pms) as computing_pms,
-    sum(idle_pms) as idle_pms,
-    sum(unallocated_pms) as unallocated_pms,
-    sum(unavailable_pms) as unavailable_pms,
-    sum(energy_j) as energy_j
+counted as (
+  select *, 1 as side
   from usage_hourly
-  where cluster in (select cluster from complete)
-  group by all
+  union all by name
+  select *, -1 as side
+  from usage_daily
 ),
 
-days as (
+apart as (
   select
     cluster,
     pool,
     team,
     workload_id,
-    sum(capacity_pms) as capacity_pms,
-    sum(held_pms) as held_pms,
-    sum(computing_pms) as computing_pms,
-    sum(idle_pms) as idle_pms,
-    sum(unallocated_pms) as unallocated_pms,
-    sum(unavailable_pms) as unavailable_pms,
-    sum(energy_j) as energy_j
-  from usage_daily
+    sum(if(side > 0, capacity_pms, -capacity_pms)) as capacity_pms_apart,
+    sum(if(side > 0, held_pms, -held_pms)) as held_pms_apart,
+    sum(if(side > 0, computing_pms, -computing_pms)) as computing_pms_apart,
+    sum(if(side > 0, idle_pms, -idle_pms)) as idle_pms_apart,
+    sum(if(side > 0, unallocated_pms, -unallocated_pms)) as unallocated_pms_apart,
+    sum(if(side > 0, unavailable_pms, -unavailable_pms)) as unavailable_pms_apart,
+    sum(if(side > 0, energy_j, -energy_j)) as energy_j_apart
+  from counted
   where cluster in (select cluster from complete)
   group by all
 )
 
-select
-  coalesce(h.cluster, d.cluster) as cluster,
-  coalesce(h.pool, d.pool) as pool,
-  coalesce(h.team, d.team) as team,
-  coalesce(h.workload_id, d.workload_id) as workload_id,
-  h.capacity_pms as hours_capacity_pms,
-  d.capacity_pms as days_capacity_pms,
-  h.held_pms as hours_held_pms,
-  d.held_pms as days_held_pms
-from hours as h
-full join days as d
-  on
-    h.cluster = d.cluster
-    and h.pool is not distinct from d.pool
-    and h.team is not distinct from d.team
-    and h.workload_id is not distinct from d.workload_id
+select *
+from apart
 where
-  h.capacity_pms is distinct from d.capacity_pms
-  or h.held_pms is distinct from d.held_pms
-  or h.computing_pms is distinct from d.computing_pms
-  or h.idle_pms is distinct from d.idle_pms
-  or h.unallocated_pms is distinct from d.unallocated_pms
-  or h.unavailable_pms is distinct from d.unavailable_pms
-  or h.energy_j is distinct from d.energy_j
+  capacity_pms_apart <> 0
+  or held_pms_apart <> 0
+  or computing_pms_apart <> 0
+  or idle_pms_apart <> 0
+  or unallocated_pms_apart <> 0
+  or unavailable_pms_apart <> 0
+  or energy_j_apart <> 0

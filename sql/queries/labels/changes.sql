@@ -1,42 +1,31 @@
 -- changes: each page of the span on which a device is held by others than on its page before, and by whom.
 -- The row of a whole GPU beside its instances is no device
 with
-spoken as (
-  select
-    series.node,
-    series.gpu_uuid,
-    series.gi_id,
-    samples.sampled_at,
-    samples.label_ref
-  from samples
-  inner join series
-    on
-      samples.cluster = series.cluster
-      and samples.series_id = series.series_id
-      and samples.sampled_at >= series.start_at
-      and (series.end_at is null or samples.sampled_at < series.end_at)
+asked as (
+  select *
+  from spoken
   where
-    samples.cluster = $cluster
-    and samples.source = $source
-    and samples.sampled_at >= make_timestamptz($from_ms::bigint * 1000)
-    and samples.sampled_at < make_timestamptz($until_ms::bigint * 1000)
+    cluster = $cluster
+    and source = $source
+    and sampled_at >= make_timestamptz($from_ms::bigint * 1000)
+    and sampled_at < make_timestamptz($until_ms::bigint * 1000)
 ),
 
 cut as (
   select distinct node, gpu_uuid, sampled_at
-  from spoken
+  from asked
   where gi_id <> ''
 ),
 
 seen as (
-  select *
-  from spoken
+  select asked.*
+  from asked
   anti join cut
     on
-      spoken.gi_id = ''
-      and spoken.node = cut.node
-      and spoken.gpu_uuid = cut.gpu_uuid
-      and spoken.sampled_at = cut.sampled_at
+      asked.gi_id = ''
+      and asked.node = cut.node
+      and asked.gpu_uuid = cut.gpu_uuid
+      and asked.sampled_at = cut.sampled_at
 ),
 
 pages as (

@@ -2,27 +2,13 @@
 -- A page of a GPU that is cut tells of its instances; the row of the whole GPU beside them is no device
 with
 seen as (
-  select
-    series.node,
-    series.gpu_uuid,
-    series.gi_id,
-    series.vgpu,
-    series.profile,
-    series.model,
-    series.device_index,
-    samples.sampled_at
-  from samples
-  inner join series
-    on
-      samples.cluster = series.cluster
-      and samples.series_id = series.series_id
-      and samples.sampled_at >= series.start_at
-      and (series.end_at is null or samples.sampled_at < series.end_at)
+  select *
+  from spoken
   where
-    samples.cluster = $cluster
-    and samples.source = $source
-    and samples.sampled_at >= make_timestamptz($from_ms::bigint * 1000)
-    and samples.sampled_at < make_timestamptz($until_ms::bigint * 1000)
+    cluster = $cluster
+    and source = $source
+    and sampled_at >= make_timestamptz($from_ms::bigint * 1000)
+    and sampled_at < make_timestamptz($until_ms::bigint * 1000)
 ),
 
 cut as (

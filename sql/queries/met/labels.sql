@@ -1,30 +1,19 @@
 -- labels: on which devices the span's samples name the pod of an allocation while it lasts, and what is known of its devices.
 -- The row of a whole GPU beside its instances is no device
 with
-spoken as (
-  select
-    series.node,
-    series.gpu_uuid,
-    series.gi_id,
-    samples.sampled_at,
-    samples.label_ref
-  from samples
-  inner join series
-    on
-      samples.cluster = series.cluster
-      and samples.series_id = series.series_id
-      and samples.sampled_at >= series.start_at
-      and (series.end_at is null or samples.sampled_at < series.end_at)
+asked as (
+  select *
+  from spoken
   where
-    samples.cluster = $cluster
-    and samples.source = 'dcgm'
-    and samples.sampled_at >= make_timestamptz($from_ms::bigint * 1000)
-    and samples.sampled_at < make_timestamptz($until_ms::bigint * 1000)
+    cluster = $cluster
+    and source = 'dcgm'
+    and sampled_at >= make_timestamptz($from_ms::bigint * 1000)
+    and sampled_at < make_timestamptz($until_ms::bigint * 1000)
 ),
 
 cut as (
   select distinct node, gpu_uuid, sampled_at
-  from spoken
+  from asked
   where gi_id <> ''
 ),
 
@@ -36,21 +25,21 @@ pods as (
 
 named as (
   select
-    spoken.node,
-    spoken.gpu_uuid,
-    spoken.gi_id,
-    spoken.sampled_at,
+    asked.node,
+    asked.gpu_uuid,
+    asked.gi_id,
+    asked.sampled_at,
     l.namespace,
     l.pod,
     l.pod_uid
-  from spoken
+  from asked
   anti join cut
     on
-      spoken.gi_id = ''
-      and spoken.node = cut.node
-      and spoken.gpu_uuid = cut.gpu_uuid
-      and spoken.sampled_at = cut.sampled_at
-  inner join pods as l on spoken.label_ref = l.label_ref
+      asked.gi_id = ''
+      and asked.node = cut.node
+      and asked.gpu_uuid = cut.gpu_uuid
+      and asked.sampled_at = cut.sampled_at
+  inner join pods as l on asked.label_ref = l.label_ref
 ),
 
 met as (

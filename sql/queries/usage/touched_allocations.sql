@@ -2,22 +2,17 @@
 -- else only between the old and the new instant of their start, of their end or of their sure span
 insert into touched
 with
-old_told as (
-  select
-    cluster,
-    allocation_id,
-    epoch_ms(start_at) as s,
-    coalesce(epoch_ms(end_at), $forever) as e,
-    coalesce(epoch_ms(started_at), $forever) as started,
-    coalesce(epoch_ms(sure_start_at), epoch_ms(start_at)) as sure_s,
-    coalesce(epoch_ms(sure_end_at), $forever) as sure_e,
-    source = 'labels' as by_label,
-    hash(source, workload_id, node, namespace, preemptible, gpu_parts, labels, user_patterns) as payload
+sides as (
+  select *, 'old' as side
   from old_current
+  union all by name
+  select *, 'new' as side
+  from new_current
 ),
 
-new_told as (
+told as (
   select
+    side,
     cluster,
     allocation_id,
     epoch_ms(start_at) as s,
@@ -27,7 +22,7 @@ new_told as (
     coalesce(epoch_ms(sure_end_at), $forever) as sure_e,
     source = 'labels' as by_label,
     hash(source, workload_id, node, namespace, preemptible, gpu_parts, labels, user_patterns) as payload
-  from new_current
+  from sides
 ),
 
 pairs as (
@@ -45,8 +40,17 @@ pairs as (
       struct_pack(a := n.sure_s, b := o.sure_s),
       struct_pack(a := n.sure_e, b := o.sure_e)
     ]) as moved
-  from new_told as n
-  full outer join old_told as o on n.cluster = o.cluster and n.allocation_id = o.allocation_id
+  from (
+    select *
+    from told
+    where side = 'new'
+  ) as n
+  full outer join (
+    select *
+    from told
+    where side = 'old'
+  ) as o
+    on n.cluster = o.cluster and n.allocation_id = o.allocation_id
 )
 
 select distinct
