@@ -1,0 +1,194 @@
+"""Standing: what each team of a pool holds, asks for and is entitled to, and what of it is borrowed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from enforcer.harm import held_parts
+from enforcer.snapshot import Promise, Snapshot, Waiting, Workload
+from quartermaster.config.policy import DepartmentPart, PolicyPart
+from quartermaster.fairshare.division import Division, Share, divide
+from quartermaster.fairshare.entitlement import Entitlement
+from quartermaster.parts import GPU_PARTS
+
+
+@dataclass
+class Standing:
+    """One pool. `held` changes as a plan is made; fair shares stay those of the snapshot."""
+
+    pool: str
+    promises: Mapping[str, Promise]
+    departments: Mapping[str, DepartmentPart]
+    division: Division
+    department_names: Mapping[str, str]  # as the division calls them
+    shares: Mapping[str, Share]  # of the teams
+    held: dict[str, int]
+    waiting: Mapping[str, int]
+    before: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def promise(self, team: str) -> Promise:
+        """What the team is promised; nothing, where nobody promised."""
+        return self.promises.get(team) or Promise(team, self.pool, 0)
+
+    def fair_share(self, team: str) -> int:
+        """What it is entitled to."""
+        return self.shares[team].parts
+
+    def claim(self, team: str) -> tuple[int, bool]:
+        """What it may still ask back as an owner, and whether that is its department's guarantee, not its own."""
+        share = self.shares[team]
+        own = share.assured_parts - self.held.get(team, 0)
+        department = self.promise(team).department
+        stated = self.departments.get(department)
+        if stated is None or not stated.guaranteed_parts:
+            return max(0, own), False
+        whole = self.division.shares[self.department_names[department],]
+        covered = min(stated.guaranteed_parts, whole.assured_parts) - self._held_by(department)
+        shared = min(covered, share.parts - self.held.get(team, 0))
+        return (max(0, own), False) if own >= shared else (shared, True)
+
+    def borrowed(self, team: str, owner: str) -> int:
+        """How much of what the team holds is borrowed, as seen by an owner.
+
+        To another department, what a department's own guarantee covers is not borrowed.
+        """
+        above = self.held.get(team, 0) - self.promise(team).guaranteed_parts
+        department = self.promise(team).department
+        stated = self.departments.get(department)
+        if stated is None or department == self.promise(owner).department:
+            return max(0, above)
+        within = sum(
+            min(self.held.get(name, 0), promise.guaranteed_parts)
+            for name, promise in self.promises.items()
+            if promise.department == department
+        )
+        return max(0, min(above, self._held_by(department) - max(stated.guaranteed_parts, within)))
+
+    def _held_by(self, department: str) -> int:
+        return sum(
+            self.held.get(name, 0)
+            for name, promise in self.promises.items()
+            if promise.department == department
+        )
+
+
+def standings(snapshot: Snapshot, policy: PolicyPart) -> dict[str, Standing]:
+    """Every pool of the snapshot."""
+    holders: dict[str, list[Workload]] = {}
+    waiting: dict[str, list[Waiting]] = {}
+    promises: dict[str, list[Promise]] = {}
+    for workload in snapshot.workloads:
+        holders.setdefault(workload.pool, []).append(workload)
+    for each in snapshot.waiting:
+        waiting.setdefault(each.pool, []).append(each)
+    for promise in snapshot.promises:
+        promises.setdefault(promise.pool, []).append(promise)
+    free = _free_parts(snapshot)
+    pools = sorted({*holders, *waiting, *promises, *free})
+    return {
+        pool: _standing(
+            pool,
+            free.get(pool, 0),
+            (holders.get(pool, ()), waiting.get(pool, ()), promises.get(pool, ())),
+            policy,
+            snapshot.unit_parts.get(pool, GPU_PARTS),
+        )
+        for pool in pools
+    }
+
+
+def borrowed_in_order(workloads: Iterable[Workload], guaranteed_parts: int) -> dict[str, int]:
+    """What of each of a team's workloads is borrowed, by UID, as the ledger counts it.
+
+    Within the guarantee stand first those that cannot be preempted, then those bound first.
+    """
+    left = guaranteed_parts
+    borrowed: dict[str, int] = {}
+    for workload in sorted(workloads, key=_order):
+        held = held_parts(workload)
+        within = min(held, max(0, left))
+        left -= within
+        borrowed[workload.uid] = held - within
+    return borrowed
+
+
+def begun_ms(workload: Workload) -> int:
+    """Since when it runs: its first pod's start or, before any started, its binding."""
+    return min(pod.bound_at_ms if pod.started_at_ms is None else pod.started_at_ms for pod in workload.pods)
+
+
+def _order(workload: Workload) -> tuple[bool, int, str]:
+    return workload.preemptible, min(pod.bound_at_ms for pod in workload.pods), workload.uid
+
+
+def _standing(
+    pool: str,
+    free_parts: int,
+    of_it: tuple[Sequence[Workload], Sequence[Waiting], Sequence[Promise]],
+    policy: PolicyPart,
+    unit_parts: int,
+) -> Standing:
+    workloads, waiting, promised = of_it
+    held: dict[str, int] = {}
+    for workload in workloads:
+        held[workload.team] = held.get(workload.team, 0) + held_parts(workload)
+    asked: dict[str, int] = {}
+    for each in waiting:
+        asked[each.team] = asked.get(each.team, 0) + each.parts
+    promises = {promise.team: promise for promise in promised}
+    teams = sorted({*held, *asked, *promises})
+    departments = {each.department: each for each in policy.departments if each.pool == pool}
+    of_department: dict[str, list[Entitlement]] = {}
+    for team in teams:
+        promise = promises.get(team) or Promise(team, pool, 0)
+        entitlement = Entitlement(
+            team,
+            guarantee_parts=promise.guaranteed_parts,
+            limit_parts=promise.limit_parts,
+            weight=promise.weight,
+            priority=policy.priority_of(team, pool),
+            request_parts=held.get(team, 0) + asked.get(team, 0),
+            remembered_parts=promise.remembered_parts,
+        )
+        of_department.setdefault(promise.department, []).append(entitlement)
+    entitled = of_department.pop("", [])
+    names = {name: _name_of(name, teams) for name in of_department}
+    for name, members in of_department.items():
+        stated = departments.get(name) or DepartmentPart.model_construct(department=name, pool=pool)
+        entitled.append(
+            Entitlement(
+                names[name],
+                guarantee_parts=stated.guaranteed_parts,
+                limit_parts=stated.limit_parts,
+                weight=stated.weight,
+                priority=stated.priority,
+                members=tuple(members),
+            )
+        )
+    # What is held counts as available even where its node takes nobody new: it is given already.
+    division = divide(free_parts + sum(held.values()), entitled, unit_parts)
+    shares = {path[-1]: share for path, share in division.shares.items() if not share.entitlement.members}
+    return Standing(pool, promises, departments, division, names, shares, dict(held), asked, held)
+
+
+def _name_of(department: str, teams: Sequence[str]) -> str:
+    name = f"{department} department"
+    while name in teams:
+        name += " department"
+    return name
+
+
+def _free_parts(snapshot: Snapshot) -> dict[str, int]:
+    """What nobody keeps, by pool: on nodes that take pods, less what pods that stay hold there."""
+    kept: dict[str, int] = {}
+    for workload in snapshot.workloads:
+        for pod in workload.pods:
+            if not pod.terminating:
+                kept[pod.node] = kept.get(pod.node, 0) + pod.parts
+    free: dict[str, int] = {}
+    for node in snapshot.nodes:
+        free.setdefault(node.pool, 0)
+        if node.ready and node.schedulable:
+            parts = dict(node.unit_parts)
+            there = sum(count * parts.get(unit, 0) for unit, count in node.units)
+            free[node.pool] += max(0, there - kept.get(node.name, 0))
+    return free
