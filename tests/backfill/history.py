@@ -93,12 +93,11 @@ def bare(node: str, job: str = "dcgm-exporter") -> dict[str, str]:
     return {"job": job, "instance": f"{node}:9400"}
 
 
-def simulated(seed: int, start_ms: int, end_ms: int, labels: str = "", days: int = 1) -> ClusterSimulation:
-    """A small simulated cluster whose work lasts `days`."""
-    simulation = demo(seed, start_ms, start_ms + days * 24 * 60 * MINUTE_MS, quick=True)
+def simulated(seed: int, start_ms: int, labels: str = "") -> ClusterSimulation:
+    """A small simulated cluster with a day of work."""
+    simulation = demo(seed, start_ms, start_ms + 24 * 60 * MINUTE_MS, quick=True)
     if labels:
         simulation.speak("*", labels)
-    del end_ms
     return simulation
 
 

@@ -76,7 +76,7 @@ def test_what_was_scraped_is_what_is_collected_live(
     from collector.targets import Target
 
     span = (START_MS, START_MS + 40 * MINUTE_MS)
-    simulation = simulated(3, START_MS - 2 * HOUR_MS, span[1], generation)
+    simulation = simulated(3, START_MS - 2 * HOUR_MS, generation)
     simulation.advance(START_MS - INTERVAL_MS)
     server, scraper = prometheus(), Scraper()
     pages: dict[str, bytes] = {}
@@ -120,7 +120,7 @@ def test_again_changes_nothing_and_more_goes_on(
 ) -> None:
     server, scraper = prometheus(), Scraper()
     end_ms = START_MS + 40 * MINUTE_MS
-    simulation = simulated(3, START_MS, end_ms)
+    simulation = simulated(3, START_MS)
     live_through(
         simulation,
         range(START_MS, end_ms, INTERVAL_MS),
