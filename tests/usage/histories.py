@@ -9,7 +9,7 @@ from typing import Any
 from quartermaster import records
 from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS
-from tests.usage.accountant import History, Rule, Sample, Threshold
+from tests.usage.history import History, Rule, Sample, Threshold
 
 STEP = 300_000
 HOURS = 3

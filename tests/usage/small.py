@@ -8,8 +8,9 @@ from analytics.measure import Measure
 from quartermaster import records
 from quartermaster.ids import content_id, device_id
 from quartermaster.parts import GPU_PARTS
-from tests.usage.accountant import Account, History, Rule, Sample, Threshold, account
+from tests.usage.accountant import Account, account
 from tests.usage.histories import ORIGIN
+from tests.usage.history import History, Rule, Sample, Threshold
 from tests.usage.test_accountant import same
 from tests.usage.toy import empty, measured, tell, toy
 

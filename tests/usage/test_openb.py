@@ -11,8 +11,9 @@ from analytics.measure import Measure
 from quartermaster import records
 from simulator.replay import Replay
 from simulator.trace import read
-from tests.usage.accountant import History, Sample, account
+from tests.usage.accountant import account
 from tests.usage.histories import ORIGIN
+from tests.usage.history import History, Sample
 from tests.usage.test_accountant import same
 from tests.usage.toy import TABLES, empty, measured, tell, toy
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 import pytest
 
 from quartermaster import records
-from tests.usage.accountant import Threshold
+from tests.usage.history import Threshold
 from tests.usage.small import CLUSTER, Small, gpu, m
 
 T = TypeVar("T")

@@ -12,7 +12,8 @@ import polars as pl
 
 import sql
 from analytics.measure import Measure
-from tests.usage.accountant import Account, History
+from tests.usage.accountant import Account
+from tests.usage.history import History
 
 _ROOM = Path(sql.__file__).parent
 TABLES = {
