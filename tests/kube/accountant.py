@@ -273,7 +273,6 @@ class Accountant:
                 self.hold(life, uid, self.last[uid])
 
     def devices_of(self, at: int, how: str, raw: Raw) -> None:
-        del at
         name, pool = get(raw, "metadata", "name"), get(raw, "spec", "pool") or {}
         self.devices.pop(name, None)
         if how != "DELETED":
@@ -281,6 +280,8 @@ class Accountant:
                 (pool["name"], each["name"]): (pool["generation"], each["attributes"]["uuid"]["string"])
                 for each in get(raw, "spec", "devices") or ()
             }
+        if pool["name"] in self.nodes:
+            self.node(at, "MODIFIED", self.nodes[pool["name"]])
 
     def node(self, at: int, how: str, raw: Raw) -> None:
         name = get(raw, "metadata", "name")
