@@ -108,6 +108,10 @@ class ClusterLoop:
         self._end_kubernetes()
         await self._open.aclose()
 
+    def unseen(self, start_ms: int, end_ms: int, reason: str) -> None:
+        """Record a span in which the collector itself saw nothing that counts."""
+        self.round.unseen(start_ms, end_ms, reason)
+
     def check(self) -> None:
         """Raise what ended one of the duties: none ends by itself."""
         for duty in self._duties:

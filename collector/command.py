@@ -13,6 +13,7 @@ from collector.health import Metrics, Pulse
 from collector.identity import only_collector
 from collector.log import Log
 from collector.loop import Loop
+from collector.nvml.first import look_first
 from collector.sink import Sink
 from collector.spool import Spool
 from quartermaster.clock import now_ms
@@ -32,9 +33,17 @@ _END_S = 60.0
 _UPKEEP_EVERY_S, _UPKEEP_BUDGET_S = 10.0, 0.5
 
 
-def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float | None) -> int:
+def run(
+    file: Path,
+    environment: Mapping[str, str],
+    *,
+    once: bool,
+    span_s: float | None,
+    only_host: bool = False,
+) -> int:
     """Collect by the configuration in a file; the exit code: 1 when, with `once`, a target gave nothing.
 
+    With `only_host` this host alone, through NVML; SourceError when it has no NVML library.
     Raises ConfigurationError, InputError (another collector has the spool) or, at the first start,
     LedgerError.
     """
@@ -42,19 +51,35 @@ def run(file: Path, environment: Mapping[str, str], *, once: bool, span_s: float
     configuration = keeper.current
     log = Log(configuration.collector.log)
     spool_part = configuration.collector.spool
+    if only_host:
+        look_first(file, configuration)
     with only_collector(spool_part.path) as writer:
         _allow_many_connections()
         spool = Spool(spool_part.path, spool_part.max_mib * MIB)
         _look_at_ledger(configuration.ledger, writer, log)
         metrics = Metrics()
-        longest_s = max(cluster.dcgm.interval_ms for cluster in configuration.clusters) / 1000
+        intervals_ms = [
+            cluster.nvml.interval_ms if cluster.nvml else cluster.dcgm.interval_ms
+            for cluster in configuration.clusters
+        ]
+        longest_s = max(intervals_ms) / 1000
         pulse = Pulse(patience_s=3 * longest_s + 30)
         witness = _Witness(metrics, pulse, log, spool)
         sink = Sink(
             spool, lambda: _present_ledger(configuration.ledger), witness, _upkeep(keeper), _UPKEEP_EVERY_S
         )
         witness.sink = sink
-        loop = Loop(keeper, file.absolute().parent, writer, sink, metrics, pulse, log, witness.refresh)
+        loop = Loop(
+            keeper,
+            file.absolute().parent,
+            writer,
+            sink,
+            metrics,
+            pulse,
+            log,
+            witness.refresh,
+            only_host=only_host,
+        )
         _greet(configuration, writer, spool, log)
         sink.start()
         try:

@@ -46,6 +46,7 @@ class Watch:
     source: str
     nodes: tuple[str, ...] = ()
     gap: OpenGap | None = None
+    covers: str = TELEMETRY
 
     def named_nodes(self) -> tuple[str, ...]:
         """Whose observation is missing when the page is: the page's nodes, the configured one, else the
@@ -121,7 +122,10 @@ def jumped(before: Clocks, now: Clocks, tolerance_ms: int = 1000) -> tuple[int, 
 def _versions(watch: Watch, gap: OpenGap, end_ms: int | None) -> tuple[Gap, ...]:
     target, span, reason = watch.target, (gap.start_ms, end_ms), ", ".join(gap.reasons)
     return tuple(
-        replace(_gap(target.cluster, watch.source, (target.name, node), span, reason), revision=gap.revision)
+        replace(
+            _gap(target.cluster, watch.source, (target.name, node), span, reason, covers=watch.covers),
+            revision=gap.revision,
+        )
         for node in gap.nodes
     )
 

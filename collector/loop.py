@@ -15,6 +15,9 @@ from collector.cluster import ClusterLoop, Surroundings
 from collector.health import Metrics, Pulse, serve
 from collector.kubernetes.configured import settings_of, source_of
 from collector.log import Log
+from collector.nvml.configured import host_loop, is_elsewhere
+from collector.nvml.configured import settings_of as host_settings_of
+from collector.nvml.host import HostLoop
 from collector.round import Outcome
 from collector.sink import Sink
 from quartermaster.clock import now_ms
@@ -40,9 +43,10 @@ class Loop:
     log: Log
     refresh: Callable[[], None]
     wall: Callable[[], int] = now_ms
+    only_host: bool = False
 
     def __post_init__(self) -> None:
-        self._clusters: dict[str, ClusterLoop] = {}
+        self._clusters: dict[str, ClusterLoop | HostLoop] = {}
         self._reload = asyncio.Event()
 
     def reload(self) -> None:
@@ -71,7 +75,7 @@ class Loop:
         """One round of every cluster, all targets at once, handed to the sink; how many visits gave
         nothing."""
         missed = 0
-        for part in self.keeper.current.clusters:
+        for part in self._here(self.keeper.current):
             missed += await self._cluster(part, self.keeper.current).once()
         return missed
 
@@ -80,8 +84,9 @@ class Loop:
 
         Raises ConfigurationError, with nothing changed, when a new loop cannot be made.
         """
-        same = {part.name for part in configuration.clusters if self._goes_on(part, configuration)}
-        new = [self._cluster(part, configuration) for part in configuration.clusters if part.name not in same]
+        here = self._here(configuration)
+        same = {part.name for part in here if self._goes_on(part, configuration)}
+        new = [self._cluster(part, configuration) for part in here if part.name not in same]
         for name in self._clusters.keys() - same:
             await self._clusters.pop(name).stop()
         for cluster in new:
@@ -93,10 +98,23 @@ class Loop:
         loop = self._clusters.get(part.name)
         if loop is None or loop.part != part:
             return False
+        if isinstance(loop, HostLoop):
+            return part.nvml is not None and loop.settings == host_settings_of(part, part.nvml, configuration)
         return loop.kubernetes is None or loop.kubernetes.settings == settings_of(part, configuration)
 
-    def _cluster(self, part: ClusterPart, configuration: Configuration) -> ClusterLoop:
+    def _here(self, configuration: Configuration) -> list[ClusterPart]:
+        """The clusters that this collector reads: all but other hosts; with `only_host` this host alone."""
+        return [
+            part
+            for part in configuration.clusters
+            if not is_elsewhere(part) and (part.nvml is not None or not self.only_host)
+        ]
+
+    def _cluster(self, part: ClusterPart, configuration: Configuration) -> ClusterLoop | HostLoop:
         around = Surroundings(self.log, self.metrics, self.wall, self.hand_on)
+        host = host_loop(part, configuration, around)
+        if host is not None:
+            return host
         kubernetes = source_of(part, configuration, self.wall, self.log)
         return ClusterLoop(part, self.folder, around, kubernetes)
 
@@ -128,7 +146,7 @@ class Loop:
                 milliseconds=now.wall_ms - before.wall_ms - now.monotonic_ms + before.monotonic_ms,
             )
             for cluster in self._clusters.values():
-                cluster.round.unseen(*span, gaps.CLOCK_JUMPED)
+                cluster.unseen(*span, gaps.CLOCK_JUMPED)
         return now
 
     async def hand_on(

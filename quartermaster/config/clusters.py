@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from quartermaster.config import units
 from quartermaster.config.fields import (
@@ -15,45 +15,13 @@ from quartermaster.config.fields import (
     Text,
     as_written,
 )
+from quartermaster.config.nvml import NvmlPart
+from quartermaster.config.prometheus import PrometheusPart
+from quartermaster.config.web import BasicAuthPart, TlsPart
 
 
 def _words(value: object) -> object:
     return {"url": value} if isinstance(value, str) else value
-
-
-class TlsPart(Part):
-    """How an exporter's certificate is checked, and which one is shown to it."""
-
-    ca_file: AnyPath | None = None
-    """The certificate authority to trust, as a PEM file; without it, the system's."""
-    cert_file: AnyPath | None = None
-    """The client's certificate, as a PEM file; together with `key_file`."""
-    key_file: AnyPath | None = None
-    """The client certificate's key, as a PEM file."""
-    insecure_skip_verify: bool = False
-    """Whether any certificate is taken. Off, because a page from a stranger becomes a bill."""
-
-    @model_validator(mode="after")
-    def _both_or_none(self) -> "TlsPart":
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file stand together or not at all")
-        return self
-
-
-class BasicAuthPart(Part):
-    """A name and a password for the exporters."""
-
-    username: Name
-    """The user's name."""
-    password: HeaderSecret
-    """The password, by reference."""
-
-    @field_validator("username")
-    @classmethod
-    def _without_colon(cls, value: str) -> str:
-        if ":" in value:
-            raise ValueError("a name with a colon cannot be told from its password")
-        return value
 
 
 class TargetPart(Part):
@@ -150,7 +118,7 @@ class KubernetesPart(Part):
 
 
 class ClusterPart(Part):
-    """A Kubernetes cluster, or a set of bare hosts."""
+    """A Kubernetes cluster, a set of bare hosts with exporters, or one host without (`nvml`)."""
 
     name: ClusterName
     """The cluster's name in the ledger: letters, digits, dots, dashes, underscores; it becomes a folder's
@@ -162,3 +130,18 @@ class ClusterPart(Part):
     """Telemetry from dcgm-exporter."""
     kubernetes: KubernetesPart | None = None
     """Its API server; needed, and read, where `holders` is `kubernetes`."""
+    prometheus: PrometheusPart | None = None
+    """A Prometheus with its history, for `quartermaster backfill`; the collector does not ask it."""
+    nvml: NvmlPart | None = None
+    """This one host without an exporter: its GPUs through NVIDIA's library, and who uses them. With it `holders` is
+    `nvml` (whoever computes on a GPU, and Slurm's jobs) or `slurm` (its jobs alone)."""
+
+    @model_validator(mode="after")
+    def _one_host(self) -> "ClusterPart":
+        if self.nvml is None:
+            return self
+        if self.holders not in {"nvml", "slurm"}:
+            raise ValueError("nvml: it goes with `holders: nvml`, or `holders: slurm`")
+        if self.dcgm.targets or self.dcgm.file_sd or self.dcgm.dns_srv:
+            raise ValueError("nvml: it is one host without an exporter; put exporters into a cluster of their own")
+        return self

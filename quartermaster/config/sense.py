@@ -158,9 +158,12 @@ def _clusters(configuration: Configuration) -> Iterator[Complaint]:
         if cluster.holders != "kubernetes" and cluster.kubernetes is not None:
             what = f"it is not read, because holders is {cluster.holders}"
             yield _warning(("clusters", index, "kubernetes"), what)
+        if cluster.holders in {"nvml", "slurm"} and cluster.nvml is None:
+            what = "there is no nvml: to read holders from, so that nobody will be known to hold anything"
+            yield _warning(("clusters", index, "holders"), what)
         key: Key = ("clusters", index, "dcgm")
         dcgm = cluster.dcgm
-        if not (dcgm.targets or dcgm.file_sd or dcgm.dns_srv):
+        if not (dcgm.targets or dcgm.file_sd or dcgm.dns_srv or cluster.nvml or cluster.prometheus):
             yield _warning(
                 key, "no targets, no file_sd, no dns_srv: there will be no telemetry of this cluster"
             )

@@ -43,6 +43,11 @@ CASES: dict[str, tuple[list[Version], list[Version], list[Version]]] = {
         [(100, 200, "A100", 1), (200, None, "H100", 0)],
         [(50, 200, "A100", 1), (200, None, "H100", 0)],
     ),
+    "changed and changed back in one batch": (
+        [(50, None, "H100", 0)],
+        [(50, 100, "H100", 1), (100, 200, "A100", 1), (200, None, "H100", 0)],
+        [(50, 100, "H100", 1), (100, 200, "A100", 1), (200, None, "H100", 0)],
+    ),
     "begun and ended in one batch": (
         [],
         [(100, None, "H100", 0), (100, 200, "H100", 1)],

@@ -26,6 +26,7 @@ MARKS = {
     "control_plane": "controlplane",
     "kueue": "kueue",
     "s3_server": "s3",
+    "nvml_library": "nvml",
 }
 _LEFT_OUT = "left out: "
 
