@@ -30,6 +30,7 @@ _TOLD_ONCE = {
     "holdings_versions": ("cluster", "holding_id"),
     "demand_versions": ("cluster", "demand_id"),
     "quotas_versions": ("cluster", "quota_id"),
+    "growth_versions": ("cluster", "growth_id"),
     "authority_versions": ("cluster", "authority_id"),
 }
 # What is left of these ends with its allocation, which the batch itself may tell.

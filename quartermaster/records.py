@@ -159,6 +159,27 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """What an autoscaler may bring to a pool. Key: (cluster, growth_id, start_at). Table `growth_versions`.
+
+    What it may still add is `limit_parts` less what the pool has and what is coming.
+    """
+
+    cluster: str
+    growth_id: int  # content_id("growth", cluster, pool, source_object)
+    start_at: int
+    end_at: int | None
+    pool: str
+    limit_parts: (
+        int | None
+    )  # the most that the source object lets the pool (or its part of it) have; None: no limit
+    coming_parts: int  # asked for, and not there yet
+    source: str
+    source_object: str  # pools/<pool> of the configuration, NodePool/<name>, NodeGroup/<name>
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Authority:
     """Who is believed about holders in a span. Key: (cluster, authority_id, start_at). Table `authority_versions`."""
 

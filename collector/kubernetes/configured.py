@@ -42,6 +42,9 @@ def settings_of(part: ClusterPart, configuration: Configuration) -> Settings:
             for each in configuration.guarantees
             if glob_matches(each.cluster, part.name)
         ),
+        most_parts={
+            each.name: each.most_parts for each in configuration.pools if each.most_parts is not None
+        },
         user_labels=kubernetes.user_labels,
         tag_labels=kubernetes.tag_labels,
         quota_of={each.object: (each.team, each.pool) for each in kubernetes.quotas},

@@ -1,7 +1,7 @@
 """The fleet as it changes: nodes and their devices, from Node objects, ResourceSlices and kubelets' ids."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from collector.kubernetes.claims import Inventory, Slice, Unit, existing, uncarved
 from collector.kubernetes.nodes import Machine
@@ -11,6 +11,14 @@ from quartermaster.clock import SECOND_MS
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Device, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A pool as it is: its nodes, and the GPUs that most of them have."""
+
+    nodes: int
+    gpus_each: int
 
 
 class Fleet:
@@ -71,7 +79,7 @@ class Fleet:
         count: dict[str, int] = {}
         for node in self.nodes.open.values():
             count[node.pool] = count.get(node.pool, 0) + node.gpu_count
-        return min(count, key=lambda pool: (-count[pool], pool), default="unknown")
+        return largest(count, "unknown")
 
     def candidates(self, selector: Iterable[tuple[str, str]]) -> dict[str, int]:
         """The GPUs of nodes that a selector allows, by pool."""
@@ -82,6 +90,25 @@ class Fleet:
             if all(labels.get(key) == value for key, value in wanted):
                 found[node.pool] = found.get(node.pool, 0) + node.gpu_count
         return found
+
+    def places(self) -> dict[str, Place]:
+        """The pools as they are: how many nodes, and how many GPUs most of them have."""
+        sizes: dict[str, list[int]] = {}
+        for node in self.nodes.open.values():
+            sizes.setdefault(node.pool, []).append(node.gpu_count)
+        return {
+            pool: Place(len(counts), max(sorted(set(counts)), key=counts.count))
+            for pool, counts in sizes.items()
+        }
+
+    def pools_by_label(self, label: str) -> dict[str, str]:
+        """The pool of nodes by the value that they have of a label; of several, that of most nodes."""
+        found: dict[str, list[str]] = {}
+        for name, node in self.nodes.open.items():
+            machine = self.machines.get(str(name))
+            if machine is not None and label in machine.labels:
+                found.setdefault(machine.labels[label], []).append(node.pool)
+        return {value: max(sorted(set(pools)), key=pools.count) for value, pools in found.items()}
 
     def _note_lost(self, machine: Machine, received_ms: int) -> None:
         if machine.ready:
@@ -168,6 +195,11 @@ class Fleet:
             healthy=False,
             evidence="assumed",
         )
+
+
+def largest(pools: Mapping[str, int], otherwise: str) -> str:
+    """The pool with the most GPUs, by name where several have."""
+    return min(pools, key=lambda pool: (-pools[pool], pool), default=otherwise)
 
 
 def _without_state(machine: Machine) -> Machine:

@@ -5,34 +5,23 @@ from collections.abc import Callable, Sequence
 from collector.kubernetes.claims import read_slice
 from collector.kubernetes.demand import Maker, read_maker, read_note, read_queued
 from collector.kubernetes.fleet import Fleet
+from collector.kubernetes.growth import Growths
 from collector.kubernetes.nodes import read_node
 from collector.kubernetes.owners import Chain, Owner, Reference, Subject, chain_of, controller_of, workload_of
-from collector.kubernetes.quotas import (
-    Promise,
-    largest,
-    read_cluster_queue,
-    read_cohort,
-    read_flavor,
-    read_kai_queue,
-    read_resource_quota,
-    read_volcano_queue,
-    records,
-)
+from collector.kubernetes.promises import QUOTA_KINDS, Promises
 from collector.kubernetes.seats import Seats
 from collector.kubernetes.settings import RANK, SOURCE, Settings, mig_profile
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, OWNERS, SYNCED, Event
-from collector.kubernetes.told import Versions
 from collector.kubernetes.values import Json, mapping, text
 from collector.kubernetes.waiting import Waiting, waiter_of_maker
 from quartermaster.clock import HOUR_MS
 from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS, mig_parts
-from quartermaster.records import Authority, Quota, Workload
+from quartermaster.records import Authority, Workload
 
 # Of events that bound or explain something, for so long and so many.
 _NOTES_MS, _NOTES = HOUR_MS, 20_000
 MAKERS = ("jobs", "replicasets", "statefulsets")
-QUOTA_KINDS = ("resourcequotas", "clusterqueues", "cohorts", "kai_queues", "volcano_queues")
 
 
 class Picture:
@@ -48,9 +37,8 @@ class Picture:
         self._makers: dict[str, Maker] = {}
         self._refused: dict[str, tuple[int, str]] = {}
         self._workloads: dict[int, Workload | None] = {}
-        self._promises: dict[str, list[Promise]] = {}
-        self._flavors: dict[str, tuple[tuple[str, str], ...]] = {}
-        self._quotas: Versions[Quota] = Versions()
+        self._promises = Promises(settings, self.fleet)
+        self._growths = Growths(settings, self.fleet)
         self._present: dict[str, set[str]] = {}
         self._listing: dict[str, set[str]] = {}
         self._heard: dict[str, int] = {}
@@ -65,10 +53,13 @@ class Picture:
             "events": self._note,
             "killings": self._note,
             "podgroups": self.seats.group,
+            "scaleups": self._scaled,
+            "nodepools": self._growths.node_pool,
+            "nodeclaims": self._growths.node_claim,
             "workloads": self._maker,
-            "resourceflavors": self._flavor,
+            "resourceflavors": self._promises.flavor,
             **dict.fromkeys(MAKERS, self._maker),
-            **dict.fromkeys(QUOTA_KINDS, self._promise),
+            **dict.fromkeys(QUOTA_KINDS, self._promises.promise),
         }
 
     def apply(self, event: Event) -> None:
@@ -191,33 +182,12 @@ class Picture:
         workload, _ = self.workload(subject, top)
         self.waiting.put(workload, waiter_of_maker(maker, parts, why, since_ms), at_ms)
 
-    def _promise(self, event: Event, key: str) -> None:
-        told: list[Promise] = []
-        if event.type != GONE:
-            read = {
-                "resourcequotas": read_resource_quota,
-                "clusterqueues": read_cluster_queue,
-                "cohorts": read_cohort,
-                "kai_queues": read_kai_queue,
-                "volcano_queues": read_volcano_queue,
-            }[event.kind]
-            told = read(event.object, self.settings)
-        self._promises[f"{event.kind}/{key}"] = told
-
-    def _flavor(self, event: Event, key: str) -> None:
-        if event.type == GONE:
-            self._flavors.pop(key, None)
-        else:
-            self._flavors[key] = read_flavor(event.object)
-
-    def _pool_of(self, flavor: str) -> str:
-        """The pool of a flavor: the one with its name, else that of the nodes whose labels it has, else the largest."""
-        main = self.fleet.main_pool()
-        if flavor in {rule.name for rule in self.settings.pools}:
-            return flavor
-        return (
-            largest(self.fleet.candidates(self._flavors[flavor]), main) if flavor in self._flavors else main
-        )
+    def _scaled(self, event: Event, key: str) -> None:
+        """The cluster-autoscaler makes a group larger, for the pod that it names."""
+        del key
+        note = read_note(event.object) if event.type != GONE else None
+        if note is not None:
+            self._growths.scaled(event, self.seats.wanted(note.uid))
 
     def _owner(self, event: Event) -> None:
         metadata = mapping(event.object.get("metadata"))
@@ -248,7 +218,6 @@ class Picture:
     def take(self, now_ms: int) -> dict[str, Sequence[object]]:
         """What is new since the last time, as records by table."""
         allocations, holdings = self.seats.take()
-        quotas = self._settle_quotas(now_ms)
         used = {each.workload_id for each in allocations}
         demand = self.waiting.versions.drain()
         used |= {each.workload_id for each in demand}
@@ -263,7 +232,8 @@ class Picture:
             "allocations_versions": allocations,
             "holdings_versions": holdings,
             "demand_versions": demand,
-            "quotas_versions": quotas,
+            "quotas_versions": self._promises.settle(now_ms),
+            "growth_versions": self._growths.settle(now_ms),
             "authority_versions": authority,
         }
         return {table: rows for table, rows in told.items() if rows}
@@ -276,18 +246,9 @@ class Picture:
             "allocations_versions": self.seats.open_allocations(),
             "holdings_versions": self.seats.open_holdings(),
             "demand_versions": sorted(int(key) for key in self.waiting.versions.open),
-            "quotas_versions": sorted(int(key) for key in self._quotas.open),
+            "quotas_versions": sorted(int(key) for key in self._promises.versions.open),
+            "growth_versions": sorted(int(key) for key in self._growths.versions.open),
         }
-
-    def _settle_quotas(self, now_ms: int) -> list[Quota]:
-        wanted = {
-            each.quota_id: each for each in records(self._promises, self._pool_of, now_ms, self.settings)
-        }
-        for key in [key for key in self._quotas.open if key not in wanted]:
-            self._quotas.end(key, now_ms)
-        for key, quota in wanted.items():
-            self._quotas.put(key, quota)
-        return self._quotas.drain()
 
     def _authority(self, at_ms: int) -> Authority:
         authority_id = content_id("authority", self.settings.cluster, SOURCE)
@@ -296,7 +257,7 @@ class Picture:
 
 def _key(kind: str, metadata: Json) -> str:
     """How an object is known: nodes, slices and queues by name, all else by uid."""
-    if kind in {"nodes", "resourceslices", "resourceflavors", *QUOTA_KINDS}:
+    if kind in {"nodes", "resourceslices", "resourceflavors", "nodepools", "nodeclaims", *QUOTA_KINDS}:
         namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
         return f"{namespace}/{name}" if namespace else name
     return text(metadata.get("uid")) or f"{text(metadata.get('namespace'))}/{text(metadata.get('name'))}"

@@ -1,14 +1,11 @@
-"""Quotas: what Kubernetes' own objects promise, each as a team's promise in a pool."""
+"""Quota objects as they are read: ResourceQuotas, Kueue's ClusterQueues and Cohorts, queues of KAI and Volcano."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from collector.kubernetes.settings import SOURCE, Settings
+from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping, objects, quantity, text, texts
-from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS
-from quartermaster.records import Quota
-from quartermaster.team import UNASSIGNED, team_of
 
 _MOST_GPUS = 10_000_000
 
@@ -124,59 +121,6 @@ def read_volcano_queue(raw: Json, settings: Settings) -> list[Promise]:
             above = _queue(spec.get("parent"))
             found.append(Promise(f"Queue/{name}", name, resource, deserved or 0, limit, told, above))
     return found
-
-
-def records(
-    promises: Mapping[str, list[Promise]], pool_of: Callable[[str], str], at_ms: int, settings: Settings
-) -> Iterator[Quota]:
-    """The promises of all objects (by kind and key) as records, by team and pool; `pool_of` a flavor, or "" for none.
-
-    What the configuration promises itself counts alone: the object's guarantee is then told as 0, with its
-    limit, so that nothing is promised twice. For the same reason a queue above others promises what theirs leave.
-    """
-    below: dict[tuple[str, str, str], int] = {}
-    for key, theirs in promises.items():
-        for each in theirs:
-            place = (_system(key), each.above, each.flavor)
-            below[place] = below.get(place, 0) + each.guaranteed_parts
-    for key, theirs in promises.items():
-        for each in theirs:
-            left = each.guaranteed_parts - below.get((_system(key), each.source_object, each.flavor), 0)
-            team, pool = whose(each, pool_of, at_ms, settings)
-            counted = (team, pool) not in settings.promised
-            source_object = f"{each.source_object}/{each.flavor}" if each.flavor else each.source_object
-            yield Quota(
-                cluster=settings.cluster,
-                quota_id=content_id("quota", settings.cluster, pool, team, source_object),
-                start_at=at_ms,
-                end_at=None,
-                team=team,
-                pool=pool,
-                guaranteed_parts=max(0, left) if counted else 0,
-                limit_parts=each.limit_parts,
-                weight=each.weight,
-                source=SOURCE,
-                source_object=source_object,
-            )
-
-
-def whose(each: Promise, pool_of: Callable[[str], str], at_ms: int, settings: Settings) -> tuple[str, str]:
-    """Team and pool: as the configuration maps the object, else by its name, its namespace's rules, its flavor."""
-    if each.source_object in settings.quota_of:
-        return settings.quota_of[each.source_object]
-    team = each.subject if each.subject in settings.teams else UNASSIGNED
-    if each.source_object.startswith("ResourceQuota/"):
-        team = team_of(settings.rules, at_ms, cluster=settings.cluster, namespace=each.subject, labels={})
-    return team, pool_of(each.flavor)
-
-
-def largest(pools: Mapping[str, int], otherwise: str) -> str:
-    """The pool with the most GPUs, by name where several have."""
-    return min(pools, key=lambda pool: (-pools[pool], pool), default=otherwise)
-
-
-def _system(key: str) -> str:
-    return key.partition("/")[0]
 
 
 def _queue(name: object) -> str:

@@ -94,6 +94,26 @@ RESOURCES = (
         _KUEUE,
         without="the pool of a flavor is known by its name alone",
     ),
+    Resource(
+        "nodepools",
+        "nodepools",
+        "karpenter.sh",
+        ("v1", "v1beta1"),
+        without="what Karpenter may still add is not known",
+    ),
+    Resource(
+        "nodeclaims",
+        "nodeclaims",
+        "karpenter.sh",
+        ("v1", "v1beta1"),
+        without="nodes of Karpenter that boot are not seen",
+    ),
+    Resource(
+        "scaleups",
+        "events",
+        fields="reason=TriggeredScaleUp",
+        without="nodes that the cluster-autoscaler asked for are not seen",
+    ),
     Resource("workloads", "workloads", "kueue.x-k8s.io", _KUEUE, without="what waits in Kueue is not seen"),
     Resource(
         "kai_queues",

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field, replace
 
 from collector.kubernetes import allocations
 from collector.kubernetes.allocations import End, Hint
-from collector.kubernetes.claims import Claim, Given, given, read_claim
+from collector.kubernetes.claims import Given
 from collector.kubernetes.fleet import Fleet
+from collector.kubernetes.grants import Grants
+from collector.kubernetes.growth import Wanted
 from collector.kubernetes.owners import Chain, Reference, Subject
 from collector.kubernetes.pods import Pod, read_pod
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import GONE, Event
 from collector.kubernetes.values import mapping, text, whole
 from collector.kubernetes.waiting import Waiter, Waiting
-from quartermaster.clock import MINUTE_MS
+from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Allocation, Holding, Workload
 
-# For so long an allocation is kept after its claim is gone: the pod's stream may be that much behind.
-_CLAIM_KEPT_MS = 10 * MINUTE_MS
 _JOB_UID = "batch.kubernetes.io/controller-uid"
 Workloads = Callable[[Subject, Reference | None, int], tuple[Workload, Chain]]
 
@@ -42,16 +42,6 @@ class Seat:
     holdings: dict[int, Holding] = field(default_factory=dict[int, Holding])
 
 
-@dataclass(slots=True)
-class _Kept:
-    """A claim's last allocation, with the devices as they were then."""
-
-    claim: Claim
-    given: Given
-    pods: frozenset[str]
-    gone_at: int | None = None
-
-
 class Seats:
     """All pods that may hold GPUs, and the claims that give them."""
 
@@ -61,9 +51,7 @@ class Seats:
         self._waiting = waiting
         self._workloads = workloads
         self._seats: dict[str, Seat] = {}
-        self._claims: dict[tuple[str, str], _Kept] = {}
-        self._asked: dict[tuple[str, str], int] = {}
-        self._claim_names: dict[str, tuple[str, str]] = {}
+        self._grants = Grants(settings, fleet)
         self._dirty: dict[str, None] = {}
         self._groups: dict[tuple[str, str], int] = {}
         self.killed: dict[str, int] = {}
@@ -157,7 +145,7 @@ class Seats:
         since = pod.created_at if pod.created_at is not None else at_ms
         reason = f"{pod.reason}: {pod.message}" if pod.reason else seat.refusal
         parts = allocations.requested_parts(pod, None)
-        parts += sum(self._asked.get((pod.namespace, name), 0) for name in pod.claims)
+        parts += sum(self._grants.asked(pod.namespace, name) for name in pod.claims)
         minimum = self._groups.get((pod.namespace, pod.group), 1)
         waiter = Waiter(
             *(pod.uid, pod.namespace, min(since, at_ms), parts, 1, minimum, reason),
@@ -167,64 +155,24 @@ class Seats:
         self._waiting.put(seat.workload, waiter, at_ms)
 
     def claim(self, event: Event, uid: str) -> None:
-        """A ResourceClaim was seen, or is gone; its last allocation is kept, for the pod may be told of later."""
-        claim = read_claim(event.object, self._settings) if event.object else None
-        name = (claim.namespace, claim.name) if claim is not None else self._claim_names.get(uid)
-        if name is None:
-            return
-        if event.type == GONE:
-            self._claim_names.pop(uid, None)
-            self._asked.pop(name, None)
-            if name in self._claims:
-                self._claims[name].gone_at = event.received_at
-            self._forget_claims(event.received_at)
-            return
-        if claim is None:
-            return
-        self._claim_names[uid] = name
-        if not (claim.grants or claim.unreadable):
-            self._asked[name] = claim.asked_parts
-            for pod_uid in claim.pods & self._seats.keys():
-                self._wait(self._seats[pod_uid], event.received_at)
-            return
-        kept = self._claims.get(name)
-        if kept is not None and kept.claim.uid == uid and kept.claim.grants == claim.grants:
-            pods = kept.pods | claim.pods
-            self._claims[name] = _Kept(claim, kept.given, pods)
-        else:
-            pods = claim.pods
-            self._claims[name] = _Kept(claim, given(claim, self._fleet.inventory.units()), pods)
-        for pod_uid in pods:
-            if pod_uid in self._seats:
-                self._collect(self._seats[pod_uid])
+        """A ResourceClaim was seen, or is gone."""
+        for pod_uid in self._grants.claim(event, uid) & self._seats.keys():
+            self._collect(self._seats[pod_uid])
+            self._wait(self._seats[pod_uid], event.received_at)
 
     def _collect(self, seat: Seat) -> None:
         """Give a pod what its claims were given, as long as it holds; in whatever order the two were told."""
         for name in seat.pod.claims:
-            kept = self._claims.get((seat.pod.namespace, name))
-            if kept is None or seat.pod.uid not in kept.pods:
-                continue
+            now = self._grants.given_to(seat.pod.uid, seat.pod.namespace, name)
             before = seat.given.get(name)
-            if before is None or (before.unnamed_parts and not kept.given.unnamed_parts):
-                seat.given[name] = kept.given
+            if now is not None and (before is None or (before.unnamed_parts and not now.unnamed_parts)):
+                seat.given[name] = now
                 self._dirty[seat.pod.uid] = None
-
-    def _forget_claims(self, now_ms: int) -> None:
-        old = [
-            name
-            for name, kept in self._claims.items()
-            if kept.gone_at is not None and now_ms - kept.gone_at > _CLAIM_KEPT_MS
-        ]
-        for name in old:
-            del self._claims[name]
 
     def slices_changed(self) -> None:
         """Devices became known: claims that named unknown ones are looked at again."""
-        for kept in self._claims.values():
-            if kept.given.unnamed_parts:
-                kept.given = given(kept.claim, self._fleet.inventory.units())
-                for uid in kept.pods & self._seats.keys():
-                    self._collect(self._seats[uid])
+        for uid in self._grants.look_again() & self._seats.keys():
+            self._collect(self._seats[uid])
 
     def group(self, event: Event, key: str) -> None:
         """A KAI PodGroup: how many of its pods must run at once. It is no workload, and stays when its pods go."""
@@ -258,6 +206,14 @@ class Seats:
         if seat is not None and not seat.gone:
             seat.refusal = f"quota: {message}"
             self._wait(seat, at_ms)
+
+    def wanted(self, uid: str) -> Wanted | None:
+        """What a pod asks of a node; None for one that is not known."""
+        seat = self._seats.get(uid)
+        if seat is None:
+            return None
+        gpus = allocations.requested_parts(seat.pod, None) // GPU_PARTS
+        return Wanted(seat.pod.node_selector, max(1, gpus))
 
     def take(self) -> tuple[list[Allocation], list[Holding]]:
         """The allocations and holdings that changed. Who is gone and told is forgotten."""

@@ -21,7 +21,8 @@ class Settings:
     """A cluster's name and what the configuration says of it.
 
     `telemetry`: devices are named by the exporters' pages, so that ids which kubelets report make none.
-    `promised` are the (team, pool) whose guarantee the configuration itself gives.
+    `promised` are the (team, pool) whose guarantee the configuration itself gives. `most_parts`, by pool, is what an
+    autoscaler may let a pool grow to.
     """
 
     cluster: str
@@ -33,6 +34,7 @@ class Settings:
     promised: frozenset[tuple[str, str]] = frozenset()
     user_labels: tuple[str, ...] = ()
     tag_labels: tuple[str, ...] = ()
+    most_parts: Mapping[str, int] = field(default_factory=dict[str, int])
     quota_of: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     person_key: bytes | None = None
     telemetry: bool = True

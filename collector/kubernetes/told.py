@@ -1,5 +1,6 @@
 """What was told of things that change: a version is told when it begins, and once more when it ends."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -56,6 +57,13 @@ class Versions(Generic[Record]):
         """Tell all that is open once more: what was told last may have been lost."""
         for key, record in self.open.items():
             self._untold[key, record.start_at] = record
+
+    def settle(self, wanted: Mapping[Key, Record], at_ms: int) -> None:
+        """All that is so now: what else is open ends."""
+        for key in [key for key in self.open if key not in wanted]:
+            self.end(key, at_ms)
+        for key, record in wanted.items():
+            self.put(key, record)
 
     def _tell(self, key: Key, record: Record) -> None:
         self.open[key] = record

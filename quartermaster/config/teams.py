@@ -17,6 +17,9 @@ class PoolPart(Part):
     """Patterns of which the node's GPU model matches at least one."""
     node_labels: Mapping[str, Glob] = {}
     """Node labels that are there, each with a pattern for its value."""
+    most_parts: GpuParts | None = Field(default=None, alias="most_gpus")
+    """The most GPUs that an autoscaler may let the pool grow to, in each cluster; without it, what its own
+    objects say."""
 
 
 class TeamPart(Part):

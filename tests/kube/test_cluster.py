@@ -16,13 +16,13 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.source import KubernetesSource, Taken
 from collector.kubernetes.talk import connect
 from collector.log import Log
-from quartermaster.clock import now_ms
+from quartermaster.clock import now_ms, to_iso
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
-from tests.servers.objects import DRA, make, make_device_class
+from tests.servers.objects import DRA, define, make, make_device_class
 
 ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "collector.yaml"
 PLACES = {
@@ -293,6 +293,53 @@ def test_what_dra_gives(sources: Sources, control_plane: ControlPlane, ground: G
         each["end_at"] for each in held.values() if each["allocation_id"] == rows["claims"]["allocation_id"]
     }
     assert ends == {rows["claims"]["end_at"]}, "the claim is deleted at once, what it gave is kept"
+
+
+def test_what_autoscalers_may_still_add(sources: Sources, control_plane: ControlPlane, ground: Ground):
+    """No autoscaler runs: Karpenter's resource definitions, and an Event as the cluster-autoscaler writes it."""
+    anything = {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}
+    spec = {"limits": anything, "template": anything}
+    define(control_plane, "karpenter.sh", "v1", "NodePool", "nodepools", spec=spec, namespaced=False)
+    define(control_plane, "karpenter.sh", "v1", "NodeClaim", "nodeclaims", spec=spec, namespaced=False)
+    name = ground.namespace
+    ground.node(labels={"karpenter.sh/nodepool": name})
+    ground.pod("waits", gpus=9)
+    body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}}
+    karpenter = "/apis/karpenter.sh/v1"
+    limits = {"limits": {"nvidia.com/gpu": "32"}}
+    control_plane.call("POST", f"{karpenter}/nodepools", {**body, "spec": limits})
+    labels = {"name": f"{name}-c", "labels": {"karpenter.sh/nodepool": name}}
+    status = {
+        "capacity": {"nvidia.com/gpu": "8"},
+        "conditions": [{"type": "Initialized", "status": "Unknown"}],
+    }
+    claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": labels, "status": status}
+    control_plane.call("POST", f"{karpenter}/nodeclaims", claim)
+    waits = control_plane.call("GET", f"{ground.path}/pods/waits")["metadata"]
+    about = {"kind": "Pod", "name": "waits", "namespace": name, "uid": waits["uid"], "apiVersion": "v1"}
+    moment = to_iso(now_ms())[:19] + "Z"
+    event = {
+        "metadata": {"name": "waits.1"},
+        "involvedObject": about,
+        "reason": "TriggeredScaleUp",
+        "type": "Normal",
+        "message": f"pod triggered scale-up: [{{{name}-group 1->2 (max: 4)}}]",
+        "lastTimestamp": moment,
+    }
+    control_plane.call("POST", f"{ground.path}/events", event)
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    told: dict[str, dict[str, Any]] = {}
+
+    def all_told() -> bool:
+        frames = source.take(now_ms()).frames
+        if "growth_versions" in frames:
+            told.update({row["source_object"]: row for row in frames["growth_versions"].to_dicts()})
+        return len(told) == 2
+
+    until(all_told)
+    found = {key: (row["limit_parts"] // G, row["coming_parts"] // G) for key, row in told.items()}
+    assert found == {f"NodePool/{name}": (32, 8), f"NodeGroup/{name}-group": (4 * 9, 9)}
 
 
 def test_an_api_server_that_goes_and_comes_back_has_told_everything(

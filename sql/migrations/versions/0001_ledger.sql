@@ -66,6 +66,10 @@ create table quotas_versions (
   cluster varchar, quota_id bigint, start_at timestamptz, end_at timestamptz, team varchar, pool varchar, guaranteed_parts bigint,
   limit_parts bigint, weight integer, kind varchar, source varchar, source_object varchar, revision integer, recorded_at timestamptz
 );
+create table growth_versions (
+  cluster varchar, growth_id bigint, start_at timestamptz, end_at timestamptz, pool varchar, limit_parts bigint, coming_parts bigint,
+  source varchar, source_object varchar, revision integer, recorded_at timestamptz
+);
 create table authority_versions (
   cluster varchar, authority_id bigint, start_at timestamptz, end_at timestamptz, source varchar, rank integer, kind varchar,
   revision integer, recorded_at timestamptz
