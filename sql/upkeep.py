@@ -21,6 +21,8 @@ from sql.retention import Retention, expirable, retirable, text
 # A step aims at this much of the write lock, so that a busy machine still stays below MOST_S.
 AIM_S = 0.15
 MOST_S = 0.3
+# In passing, a merge takes at most so many rows: each row of samples takes some 400 bytes of memory in it.
+MOST_ROWS = 200_000
 # Files are merged with their like: below 128 KiB, 1 MiB, 8 MiB; larger ones stay as they are.
 TIERS = ((0, 128 << 10), (128 << 10, 1 << 20), (1 << 20, 8 << 20))
 # So many rows in the catalog, or files of one tier, make a step worth while in passing.
@@ -54,12 +56,16 @@ class Pace:
     slowness: float = 1.0
     orphans_looked_for_ms: int = field(default=0)
 
-    def files(self, available: int, rows_per_file: float) -> int:
+    def files(self, available: int, rows_per_file: float, *, most_rows: int = MOST_ROWS) -> int:
         """How many files one merge may take: 10 ms a file and 0.3 µs a row when the machine is quiet."""
-        return max(2, min(available, int(AIM_S / self._each_s(rows_per_file))))
+        in_time, in_memory = AIM_S / self._each_s(rows_per_file), most_rows / max(1.0, rows_per_file)
+        return max(2, min(available, int(in_time), int(in_memory)))
 
     def bears(self, rows_per_file: float) -> bool:
-        """Whether the smallest merge stays below MOST_S; each no makes the next yes likelier: times get better."""
+        """Whether the smallest merge stays below MOST_S and MOST_ROWS; each no for want of time makes the next yes
+        likelier: times get better."""
+        if 2 * rows_per_file > MOST_ROWS:
+            return False
         bearable = 2 * self._each_s(rows_per_file) <= MOST_S
         if not bearable:
             self.slowness = max(1.0, 0.9 * self.slowness)
@@ -91,6 +97,8 @@ def compact(
     Raises LedgerError when the ledger cannot be written; what was done until then stays done.
     """
     ledger.get_ready()
+    with contextlib.closing(ledger.cursor()) as cursor:
+        cursor.execute("set global enable_external_file_cache = false")  # what is merged is not read again
     pace = pace or Pace()
     steps: list[Step] = []
     until = time.monotonic() + budget_s
@@ -165,7 +173,8 @@ def _merge(ledger: Ledger, pace: Pace, *, everything: bool) -> Iterator[Step]:
         if not everything and not pace.bears(tier.rows / tier.files):
             stuck.add((tier.table, tier.lower))
             continue
-        files = pace.files(tier.files, tier.rows / tier.files)
+        most_rows = tier.rows if everything else MOST_ROWS
+        files = pace.files(tier.files, tier.rows / tier.files, most_rows=most_rows)
         # The session's target size bounds how many files one merge takes up: about as many as fit into it.
         target = max(1, round(tier.size_bytes / tier.files * files))
         call = (

@@ -111,6 +111,14 @@ def test_a_merge_takes_what_the_machine_can_do() -> None:
     assert Pace().bears(1_000_000) is False
 
 
+def test_a_merge_in_passing_is_bounded_in_rows_however_fast_the_machine() -> None:
+    fast = Pace(slowness=0.2)
+    assert fast.files(100, 50_000) == 4
+    assert fast.files(100, 50_000, most_rows=5_000_000) > 20
+    assert fast.bears(100_000) is True
+    assert fast.bears(100_001) is False
+
+
 def test_merging_goes_by_partition_and_size(ledger: Ledger) -> None:
     fill(ledger, 3)
     fill(ledger, 5, cluster="d")
