@@ -30,12 +30,8 @@ class Chunk:
     instances: tuple[str, ...] | None = None
 
     def query(self) -> tuple[str, int]:
-        """The range selector, and the instant as of which it is to be asked.
-
-        Half-open whatever the server does: 2.x gives both ends of a range and 3.x leaves out its beginning, so
-        this one ends a millisecond before `until`, and what lies before `from` is to be passed over.
-        """
-        return f"{self.selector()}[{self.until_ms - self.from_ms}ms]", self.until_ms - 1
+        """The range selector, and the instant as of which it is to be asked."""
+        return range_of(self.selector(), self.from_ms, self.until_ms)
 
     def selector(self) -> str:
         """The instant selector of the series."""
@@ -53,6 +49,15 @@ class Chunk:
         if middle_ms - self.from_ms < _SHORTEST_MS:
             return None
         return replace(self, until_ms=middle_ms), replace(self, from_ms=middle_ms)
+
+
+def range_of(chosen: str, from_ms: int, until_ms: int) -> tuple[str, int]:
+    """A selector's samples of [from, until): the range selector, and the instant as of which it is to be asked.
+
+    2.x gives both ends of a range and 3.x leaves out its beginning. So this one ends a millisecond before
+    `until`, and what lies before `from` is to be passed over.
+    """
+    return f"{chosen}[{until_ms - from_ms}ms]", until_ms - 1
 
 
 def selector(metrics: Sequence[str], match: str, more: str = "") -> str:

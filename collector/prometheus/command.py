@@ -4,16 +4,21 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from collector.attribution import SOURCE as LABELS
+from collector.kubernetes.configured import settings_of
+from collector.kubernetes.settings import Settings
 from collector.prometheus.backfill import Asked, Filled, Progress, Work
 from collector.prometheus.connection import Connection
 from collector.prometheus.coverage import Span, covered, holes
 from collector.prometheus.estimate import Estimate, estimate
-from collector.prometheus.holders import Told, tell_by_labels, untold
+from collector.prometheus.holders import SOON_MS, Told, tell_by_labels, untold
+from collector.prometheus.kubestate import StateTelling
+from collector.prometheus.objects import LabelNames
 from collector.prometheus.refusal import Partial, TooMuch
-from quartermaster.config.clusters import ClusterPart
+from collector.prometheus.states import StateReader
+from quartermaster.config.clusters import ClusterPart, KubernetesPart
 from quartermaster.config.model import Configuration
 from quartermaster.errors import ConfigurationError, InputError, SourceError
-from quartermaster.pool import PoolRule
 from sql.ledger import Ledger
 
 
@@ -38,7 +43,8 @@ class Backfill:
         self._asked = Asked(
             part.name, {label.name: label.value for label in settings.match}, settings.node_label
         )
-        self._pools = [PoolRule(each.name, each.models, each.node_labels) for each in configuration.pools]
+        self._part = part
+        self._settings = _settings(part, configuration)
 
     def expect(self, ledger: Ledger | None, span: Span) -> Estimate:
         """What is missing in a span, and how much it is; all of it without a ledger. Raises SourceError."""
@@ -68,8 +74,32 @@ class Backfill:
                     "see to the server's own troubles, then give the same command again",
                 ) from error
             for hole in untold(ledger, self._cluster):
-                done.told.append(tell_by_labels(ledger, self._cluster, self._pools, hole, now_ms))
+                done.told += self._tell(ledger, hole, now_ms)
             return done
+
+    def _tell(self, ledger: Ledger, span: Span, now_ms: int) -> list[Told]:
+        """Tell who held what in a span: by kube-state-metrics from when it is there, by labels before."""
+        states = None
+        if self._part.holders != LABELS:
+            names = LabelNames(self._settings)
+            states = StateReader(self._connection, self._asked.match, names).read(span)
+        if states is None or not len(states.scrapes_ms):
+            return [tell_by_labels(ledger, self._cluster, self._settings.pools, span, now_ms)]
+        told: list[Told] = []
+        first_ms = int(states.scrapes_ms[0])
+        if first_ms - span[0] > SOON_MS:
+            before = (span[0], first_ms)
+            told.append(tell_by_labels(ledger, self._cluster, self._settings.pools, before, now_ms))
+            span = (first_ms, span[1])
+        telling = StateTelling(ledger, self._settings, states, span, self._connection.url)
+        told.append(telling.tell(now_ms))
+        return told
+
+
+def _settings(part: ClusterPart, configuration: Configuration) -> Settings:
+    """What understanding Kubernetes' objects needs, also where Kubernetes itself is not asked."""
+    kubernetes = part.kubernetes or KubernetesPart()
+    return settings_of(part.model_copy(update={"kubernetes": kubernetes}), configuration)
 
 
 @contextmanager

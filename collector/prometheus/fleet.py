@@ -4,7 +4,7 @@ What a page says is what it says when it is collected live: collector.presence a
 stands for itself: whatever is open at its end ends there, or where what is collected live begins.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -125,6 +125,14 @@ class FleetHistory:
             tuple(each for each in nodes.values() if each.end_at is None),
             tuple(each for each in devices.values() if each.end_at is None),
         )
+
+    def sightings(self) -> Iterator[tuple[str, int, Holder, int]]:
+        """Each page that begins to name somebody on a device: node, device, whom, when."""
+        for node, lives in self.lives.items():
+            for life in lives:
+                for change in life.changes:
+                    for holder in change.holders:
+                        yield node, change.device_id, holder, change.at_ms
 
     def records(self, end_of: Callable[[str], int]) -> tuple[list[Node], list[Device]]:
         """All nodes and devices; what is open ends where `end_of` its node says."""

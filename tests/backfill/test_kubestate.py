@@ -1,0 +1,115 @@
+"""Holders from kube-state-metrics' history, against the simulated cluster's own record."""
+
+from collections.abc import Callable
+
+import pytest
+
+from collector.prometheus.command import backfill_of
+from quartermaster.clock import HOUR_MS, MINUTE_MS
+from quartermaster.config.model import Configuration
+from sql import checks
+from sql.ledger import Ledger
+from tests.backfill.history import Scraper, bare, simulated
+from tests.backfill.kubestate import KubeState
+from tests.servers.prometheus import PrometheusServer
+
+START_MS = 1_795_046_400_000 // HOUR_MS * HOUR_MS
+END_MS = START_MS + HOUR_MS
+INTERVAL_MS = 30_000
+LEAST_MS = 35_000
+
+
+@pytest.mark.parametrize("honor_labels", [True, False], ids=["honorLabels", "exported"])
+def test_pods_are_held_from_binding_to_end_as_the_api_has_them(
+    prometheus: Callable[..., PrometheusServer],
+    ledger: Ledger,
+    configured: Callable[..., Configuration],
+    honor_labels: bool,
+) -> None:
+    simulation = simulated(5, START_MS - 2 * HOUR_MS)
+    simulation.advance(END_MS)
+    truth = simulation.truth()
+    server, scraper = prometheus(), Scraper()
+    state = KubeState(scraper, truth, honor_labels=honor_labels)
+    pages = simulated(5, START_MS - 2 * HOUR_MS)
+    pages.advance(START_MS - INTERVAL_MS)
+    for at_ms in range(START_MS, END_MS, INTERVAL_MS):
+        state.scrape(at_ms + 11_000)
+        for node in pages.nodes:
+            scraper.page(bare(node), pages.page(node, at_ms + 17_000), at_ms + 17_000)
+    scraper.send(server.url)
+    with backfill_of(configured(server.url, "kube-state-metrics"), "sim") as work:
+        done = work.run(ledger, (START_MS, END_MS), END_MS + HOUR_MS, lambda _at, _samples: None)
+    assert [told.source for told in done.told] == ["kube-state-metrics"]
+
+    shown = {
+        uid: pod
+        for uid, pod in state.allocations.items()
+        if (pod.end_at is None or pod.end_at > START_MS)
+        and max(pod.start_at, START_MS) + LEAST_MS <= min(pod.end_at or END_MS, END_MS)
+    }
+    found = {
+        row["pod_uid"]: row
+        for row in ledger.query(
+            "select a.* replace (epoch_ms(a.start_at) as start_at, epoch_ms(a.end_at) as end_at, "
+            "epoch_ms(sure_end_at) as sure_end_at, epoch_ms(started_at) as started_at), w.kind "
+            "from allocations as a left join workloads as w "
+            "on a.workload_id = w.workload_id where a.source = 'kube-state-metrics'"
+        ).to_dicts()
+    }
+    assert shown.keys() <= found.keys() <= state.allocations.keys()
+    ends = set[str]()
+    for uid, pod in shown.items():
+        row = found[uid]
+        ends.add(row["end_evidence"])
+        assert (row["start_at"], row["gpu_parts"]) == (pod.start_at, pod.gpu_parts), pod
+        assert (row["node"], row["namespace"], row["pod"]) == (pod.node, pod.namespace, pod.pod)
+        assert (row["cpu_milli"], row["memory_mib"]) == (pod.cpu_milli, pod.memory_mib)
+        if pod.end_at is None or pod.end_at >= END_MS - INTERVAL_MS:
+            assert row["end_at"] in {END_MS, pod.end_at}
+        elif row["end_evidence"] == "containers finished":
+            assert (row["end_at"], row["sure_end_at"]) == (pod.end_at, pod.end_at)
+        else:
+            assert row["sure_end_at"] <= pod.end_at <= row["end_at"] <= pod.end_at + INTERVAL_MS
+    assert {"containers finished", "history ends"} <= ends
+    assert {row["kind"] for row in found.values()} >= {"Job"}
+
+    # Devices by telemetry's labels: of whole GPUs, the ones that the cluster itself gave.
+    named = ledger.query(
+        "select a.pod_uid, list_sort(list(h.device_id)) as devices from holdings as h "
+        "inner join allocations as a on h.allocation_id = a.allocation_id group by a.pod_uid"
+    )
+    given: dict[int, set[int]] = {}
+    for holding in truth["holdings_versions"]:
+        given.setdefault(holding.allocation_id, set()).add(holding.device_id)
+    allocation_of = {pod.pod_uid: pod.allocation_id for pod in truth["allocations_versions"]}
+    assert named.height > len(shown) // 2
+    same = [len(devices) == len(given[allocation_of[uid]]) for uid, devices in named.rows()]
+    assert all(same)
+    assert checks.run(ledger) == []
+    assert ledger.query("select source, rank from authority").rows() == [("kube-state-metrics", 50)]
+
+
+def test_before_kube_state_metrics_was_there_labels_tell(
+    prometheus: Callable[..., PrometheusServer], ledger: Ledger, configured: Callable[..., Configuration]
+) -> None:
+    simulation = simulated(5, START_MS - 2 * HOUR_MS)
+    simulation.advance(END_MS)
+    server, scraper = prometheus(), Scraper()
+    state = KubeState(scraper, simulation.truth())
+    pages = simulated(5, START_MS - 2 * HOUR_MS)
+    first_ms = START_MS + 30 * MINUTE_MS
+    for at_ms in range(START_MS, END_MS, INTERVAL_MS):
+        if at_ms >= first_ms:
+            state.scrape(at_ms)
+        for node in tuple(pages.nodes)[:2]:
+            scraper.page(bare(node), pages.page(node, at_ms), at_ms)
+    scraper.send(server.url)
+    with backfill_of(configured(server.url, "kubernetes"), "sim") as work:
+        done = work.run(ledger, (START_MS, END_MS), END_MS + HOUR_MS, lambda _at, _samples: None)
+    assert [(told.source, told.span) for told in done.told] == [
+        ("labels", (START_MS, first_ms)),
+        ("kube-state-metrics", (first_ms, END_MS)),
+    ]
+    assert ledger.query("select count(*) as n from allocations where source = 'labels'")["n"].item() > 0
+    assert checks.run(ledger) == []
