@@ -83,6 +83,7 @@ def _read_labels(
     """Read pod labels now: all that tells of holders, or which devices a pod of Kubernetes has; how many records."""
     from collector.holders import read_labels
     from collector.kubernetes.meeting import meet
+    from collector.kubernetes.seam import join_labels
     from quartermaster.pool import PoolRule
 
     pools = [PoolRule(pool.name, tuple(pool.models), dict(pool.node_labels)) for pool in configuration.pools]
@@ -94,9 +95,12 @@ def _read_labels(
         if cluster.holders == BY_LABELS:
             read = read_labels(ledger, cluster.name, pools, now)
         elif cluster.kubernetes is not None:
+            joined = join_labels(ledger, cluster.name, pools, now)
             read = meet(ledger, cluster.name, now)
+            if joined is not None:
+                found[cluster.name] = sum(joined.records.values())
         if read is not None:
-            found[cluster.name] = sum(read.records.values())
+            found[cluster.name] = found.get(cluster.name, 0) + sum(read.records.values())
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -58,15 +58,42 @@ def read_labels(ledger: Ledger, cluster: str, pools: Sequence[PoolRule], now_ms:
         return ReadLabels(cluster, from_ms, counted)
 
 
+def read_before(
+    ledger: Ledger,
+    cluster: str,
+    pools: Sequence[PoolRule],
+    span: tuple[int, int],
+    *,
+    ends: Mapping[str, int],
+    now_ms: int,
+) -> dict[str, int]:
+    """Append what labels say of a span at whose end another source goes on; how many records of each table.
+
+    `ends` is where that source's nodes begin, by name ("" for all others). The caller has the ledger's lock
+    `labels`. Raises LedgerError.
+    """
+    counted: dict[str, int] = {}
+    from_ms, end_ms = span
+    while from_ms < end_ms:
+        until_ms = min(end_ms, from_ms + SPAN_MS)
+        records = _Reading(ledger, cluster, from_ms, until_ms, tuple(pools), ends).records()
+        ledger.append(f"labels/{cluster}/{from_ms}-{until_ms}", records, recorded_at=now_ms)
+        for table, rows in records.items():
+            counted[table] = counted.get(table, 0) + len(rows)
+        from_ms = until_ms
+    return counted
+
+
 @dataclass
 class _Reading:
-    """One reading of a span of samples, [from_ms, until_ms)."""
+    """One reading of a span of samples, [from_ms, until_ms); `ends` as in `read_before`, where another goes on."""
 
     ledger: Ledger
     cluster: str
     from_ms: int
     until_ms: int
     pools: tuple[PoolRule, ...]
+    ends: Mapping[str, int] | None = None
 
     def records(self) -> dict[str, Sequence[object]]:
         """The records to append, by table."""
@@ -75,7 +102,7 @@ class _Reading:
         first_ms = [node.start_at for fleet in fleets.values() for node in fleet.nodes]
         authority = [self._authority(min(first_ms))] if first_ms and not self._authority_known() else []
         return {
-            "nodes_versions": [node for fleet in fleets.values() for node in fleet.nodes],
+            "nodes_versions": [self._within(node) for fleet in fleets.values() for node in fleet.nodes],
             "devices_versions": [device for fleet in fleets.values() for device in fleet.devices],
             "workloads_versions": [workload for one in held for workload in one.workloads],
             "allocations_versions": [allocation for one in held for allocation in one.allocations],
@@ -119,8 +146,18 @@ class _Reading:
         devices: dict[str, list[Device]] = {}
         for row in self._query("known_devices"):
             devices.setdefault(row["node"], []).append(Device(**row))
-        nodes = [Node(**row) for row in self._query("known_nodes")]
+        if self.ends is None:
+            nodes = [Node(**row) for row in self._query("known_nodes")]
+        else:
+            rows = self._query("nodes_before", from_ms=self.from_ms)
+            nodes = [replace(Node(**row), end_at=None) for row in rows]
         return {node.node: Fleet((node,), tuple(devices.get(node.node, ()))) for node in nodes}
+
+    def _within(self, node: Node) -> Node:
+        """The node, ended where another source's begins."""
+        if self.ends is None or node.end_at is not None:
+            return node
+        return replace(node, end_at=max(node.start_at, self.ends.get(node.node, self.ends[""])))
 
     def _holders(
         self, fleets: Mapping[str, Fleet], devices: Mapping[str, Mapping[int, Device]]

@@ -11,17 +11,16 @@ from typing import Any
 
 from collector.attribution import SOURCE as LABELS
 from collector.holders import HOLDERS, ReadLabels
+from collector.kubernetes.seam import DELAY_MS, DISAGREE
 from collector.kubernetes.settings import SOURCE
 from collector.presence import Fleet, Sighting, presence
-from quartermaster.clock import HOUR_MS, MINUTE_MS
+from quartermaster.clock import HOUR_MS
 from quartermaster.ids import content_id, device_id
 from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Device, Finding, Holding, Watermark
 from sql.ledger import Ledger
 
-DEVICES, DISAGREE = "devices", "sources disagree"
-# Labels that say something else for longer than this are no mere delay.
-_DELAY_MS = 10 * MINUTE_MS
+DEVICES = "devices"
 _SPAN_MS = 6 * HOUR_MS
 
 
@@ -92,7 +91,7 @@ def _disagreements(cluster: str, theirs: Sequence[Meeting]) -> list[Finding]:
     other = [
         each
         for each in theirs
-        if each.device_id not in each.known_ids and each.last_ms - each.first_ms > _DELAY_MS
+        if each.device_id not in each.known_ids and each.last_ms - each.first_ms > DELAY_MS
     ]
     return [
         Finding(
@@ -108,6 +107,35 @@ def _disagreements(cluster: str, theirs: Sequence[Meeting]) -> list[Finding]:
         )
         for each in other
     ]
+
+
+def strangers(cluster: str, named: Iterable[Mapping[str, Any]]) -> list[Finding]:
+    """Pods that labels name on devices while Kubernetes does not have them there, longer than a label may linger."""
+    found: list[Finding] = []
+    for row in named:
+        device = row["gpu_uuid"] + (f"/{row['gi_id']}" if row["gi_id"] else "")
+        subject = f"{row['namespace']}/{row['pod']}"
+        if row["last_ms"] - row["first_ms"] > DELAY_MS:
+            finding_id = content_id("finding", cluster, DISAGREE, subject, device)
+            evidence = json.dumps({"labels": device, "kubernetes": None}, ensure_ascii=False)
+            span = (row["first_ms"], row["last_ms"])
+            found.append(Finding(cluster, finding_id, *span, DISAGREE, subject, evidence))
+    return found
+
+
+def followed(ledger: Ledger, cluster: str, found: Iterable[Finding]) -> list[Finding]:
+    """The findings, each the next version of the one that it goes on from, where there is one."""
+    known: dict[int, dict[str, Any]] = {}
+    for row in _rows(ledger, "met/findings", cluster=cluster):
+        known[row["finding_id"]] = row
+    told: list[Finding] = []
+    for each in found:
+        was = known.get(each.finding_id)
+        if was is None or was["end_ms"] + 2 * DELAY_MS < each.start_at:
+            told.append(each)
+        elif each.end_at is not None and was["end_ms"] < each.end_at:
+            told.append(replace(each, start_at=was["start_ms"], revision=was["revision"] + 1))
+    return told
 
 
 def meet(ledger: Ledger, cluster: str, now_ms: int) -> ReadLabels | None:
@@ -169,15 +197,17 @@ def _devices(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> list[
 def _named(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> dict[str, Sequence[object]]:
     parts = {row["device_id"]: row["parts"] for row in _rows(ledger, "met/known_devices", cluster=cluster)}
     met: list[Meeting] = []
-    for row in _rows(ledger, "met/labels", cluster=cluster, from_ms=from_ms, until_ms=until_ms):
+    span = {"from_ms": from_ms - 2 * DELAY_MS, "until_ms": until_ms}  # a difference that began a while ago
+    for row in _rows(ledger, "met/labels", cluster=cluster, **span):
         device = device_id(cluster, row["gpu_uuid"], row["gi_id"])
         if device in parts:
             met.append(_meeting(row, device, parts))
     holdings, findings = named_by_labels(cluster, met)
+    findings += strangers(cluster, _rows(ledger, "met/strangers", cluster=cluster, **span))
     ended = [Holding(**row) for row in _rows(ledger, "met/ended", cluster=cluster)]
     return {
         "holdings_versions": [*holdings, *ended],
-        "findings_versions": findings,
+        "findings_versions": followed(ledger, cluster, findings),
         "watermarks": [Watermark(cluster, SOURCE, DEVICES, until_ms)],
     }
 
