@@ -209,16 +209,23 @@ class Room:
         return {node.labels.get(label, "") if node is not None else "" for node in known}
 
     def _lost_to_others(self, shape: Shape, ask: Ask) -> int:
-        """The most places of the shape that the ask's other pods can take, wherever they are placed."""
-        mine = dict(self._vector(shape))
-        lost = 0
-        for other, count in ask.pods:
-            if other is not shape:
-                theirs = self._vector(other)
-                lost += count * max(
-                    (-(-amount // mine[at]) for at, amount in theirs if at in mine), default=0
-                )
-        return lost
+        """The most places of the shape that the ask's other pods can take, wherever they are placed.
+
+        A resource that is plentiful on every node with places, even with all of the others there, takes none.
+        """
+        view = self._view(shape, ask.pool, booting=False)
+        others = [(self._vector(other), count) for other, count in ask.pods if other is not shape]
+        lost = [0] * len(others)
+        for at, mine in view.vector:
+            theirs = [dict(vector).get(at, 0) for vector, _ in others]
+            all_of_them = sum(amount * count for amount, (_, count) in zip(theirs, others, strict=True))
+            if all_of_them and any(
+                (self._free[name][at] - all_of_them) // mine < places
+                for name, places in view.places.items()
+                if places
+            ):
+                lost = [max(each, -(-amount // mine)) for each, amount in zip(lost, theirs, strict=True)]
+        return sum(each * count for each, (_, count) in zip(lost, others, strict=True))
 
     def _view(self, shape: Shape, pool: str, *, booting: bool) -> _View:
         key = (id(shape), pool, booting)

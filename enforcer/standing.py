@@ -33,6 +33,17 @@ class Standing:
         """What it is entitled to."""
         return self.shares[team].parts
 
+    def room_below_limit(self, team: str) -> int | None:
+        """How much more it may hold by its own limit and its department's; None without a limit."""
+        promise = self.promise(team)
+        stated = self.departments.get(promise.department)
+        left: list[int] = []
+        if promise.limit_parts is not None:
+            left.append(promise.limit_parts - self.held.get(team, 0))
+        if stated is not None and stated.limit_parts is not None:
+            left.append(stated.limit_parts - self._held_by(promise.department))
+        return min(left, default=None)
+
     def claim(self, team: str) -> tuple[int, bool]:
         """What it may still ask back as an owner, and whether that is its department's guarantee, not its own."""
         share = self.shares[team]

@@ -13,30 +13,41 @@ from quartermaster.text import visible
 
 
 def start_borrowers(making: Making, waiting: Sequence[Waiting]) -> None:
-    """Answer those who ask for more than their guarantee; start whom the fair share and the free GPUs allow."""
-    blocked = {
-        answer.pool
-        for answer in making.answers.values()
-        if answer.verdict in {Verdict.YOUNG, Verdict.NONE_FITS}
-    }
+    """Answer those who ask for more than their guarantee; start whom the free GPUs allow.
+
+    First those within their fair share; then, because no GPU stands free while somebody may have it, the others.
+    """
     for owner in making.unbound:
-        kept = making.free_places(making.ask_of(owner))
-        making.room.occupy(kept or ())
+        making.room.occupy(making.free_places(making.ask_of(owner)) or ())
+    beyond = _deal(making, waiting, within_share=True)
+    _deal(making, beyond, within_share=False)
+
+
+def _deal(making: Making, waiting: Sequence[Waiting], *, within_share: bool) -> list[Waiting]:
+    """Start one after the other, each time of the team whose turn it is; those beyond their share are given back."""
     queues: dict[tuple[str, str], list[Waiting]] = {}
     for each in sorted(waiting, key=lambda each: (each.since_ms, each.uid), reverse=True):
         queues.setdefault((each.pool, each.team), []).append(each)
     heads = [_turn(making, queue[-1]) for queue in queues.values()]
     heapify(heads)
+    beyond: list[Waiting] = []
     while heads:
         *_, pool, team = heappop(heads)
         queue = queues[pool, team]
-        _answer(making, queue.pop(), blocked)
+        each = queue.pop()
+        standing = making.standings[pool]
+        after = standing.held.get(team, 0) + each.parts
+        why_not = next(_obstacles(making, each), "")
+        if not why_not and within_share and after > standing.fair_share(team):
+            beyond.append(each)
+        else:
+            _answer(making, each, why_not)
         if queue:
             heappush(heads, _turn(making, queue[-1]))
+    return beyond
 
 
-def _answer(making: Making, each: Waiting, blocked: set[str]) -> None:
-    why_not = _why_not(making, each, blocked)
+def _answer(making: Making, each: Waiting, why_not: str) -> None:
     places = None if why_not else making.free_places(making.ask_of(each))
     if places is None:
         making.answer(each, Verdict.ABOVE, why_not or "it borrows only what is free, and too little is")
@@ -46,16 +57,16 @@ def _answer(making: Making, each: Waiting, blocked: set[str]) -> None:
     making.reserve(each, places, each.parts)
     group = making.next_group()
     why = visible(
-        f"Team {each.team} holds {gpus(held)} of a fair share of {gpus(share)}; {gpus(each.parts)} more are free, "
-        "and no owner waits for them."
+        f"Team {each.team} holds {gpus(held)}, its fair share is {gpus(share)}; {gpus(each.parts)} more are free, and "
+        f"no owner {'' if held + each.parts <= share else 'and nobody within a fair share '}waits for them."
     )
-    target = target_of(each)
     making.actions.append(
-        Action(group, Act.START, Cause.ENTITLED, target, each.uid, gains_parts=each.parts, why=(why,))
+        Action(
+            group, Act.START, Cause.ENTITLED, target_of(each), each.uid, gains_parts=each.parts, why=(why,)
+        )
     )
-    making.answer(
-        each, Verdict.STARTED, f"{gpus(each.parts)} are free and within its fair share", group=group
-    )
+    words = f"{gpus(each.parts)} that are free fit it"
+    making.answer(each, Verdict.STARTED, words, gains_parts=each.parts, places=places, group=group)
 
 
 def _turn(making: Making, each: Waiting) -> tuple[int, Fraction, int, str, str, str]:
@@ -67,23 +78,24 @@ def _turn(making: Making, each: Waiting) -> tuple[int, Fraction, int, str, str, 
     return -priority, Fraction(above, promise.weight), each.since_ms, each.uid, each.pool, each.team
 
 
-def _why_not(making: Making, each: Waiting, blocked: set[str]) -> str:
-    return next(_obstacles(making, each, blocked), "")
-
-
-def _obstacles(making: Making, each: Waiting, blocked: set[str]) -> Iterator[str]:
+def _obstacles(making: Making, each: Waiting) -> Iterator[str]:
     standing, rests = making.standings[each.pool], making.rules.rests_until_ms(each.uid)
-    after, share = standing.held.get(each.team, 0) + each.parts, standing.fair_share(each.team)
+    guaranteed, left = standing.promise(each.team).guaranteed_parts, standing.room_below_limit(each.team)
+    if standing.held.get(each.team, 0) + each.parts <= guaranteed:
+        part = gpus(standing.fair_share(each.team))
+        yield f"its guarantee of {gpus(guaranteed)} would cover it, but not all guarantees fit; its part is {part}"
     if not each.preemptible:
         yield "only preemptible work may borrow"
     if making.snapshot.queues_order or not each.held_back:
         yield "it borrows only what is free, as the scheduler finds it"
     if making.snapshot.at_ms < rests:
         yield f"it gave way lately and rests until {to_iso(rests)}"
-    if each.pool in blocked:
-        yield "an owner waits in this pool and comes first"
-    if after > share:
-        yield f"with it the team would hold {gpus(after)} of a fair share of {gpus(share)}"
+    if any(
+        answer.pool == each.pool and answer.verdict is Verdict.YOUNG for answer in making.answers.values()
+    ):
+        yield "an owner waits in this pool for borrowers to have their minimum runtime"
+    if left is not None and each.parts > left:
+        yield f"its limit leaves {gpus(max(0, left))}"
     doubt = making.ask_of(each).doubt()
     if doubt:
         yield f"{doubt}: it cannot be told where they fit"

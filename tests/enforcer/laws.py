@@ -3,13 +3,13 @@
 Rooms are counted node by node, pods are placed by trying, and choices are compared with all others that there are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from zoneinfo import ZoneInfo
 
 from enforcer.idleness import Findings, Idle
-from enforcer.plan import Act, Action, Cause, Plan, Verdict
+from enforcer.plan import Act, Action, Balance, Cause, Plan, Verdict
 from enforcer.shape import Shape, allowed
 from enforcer.snapshot import Snapshot, Waiting, Workload
 from quartermaster.clock import to_datetime
@@ -122,16 +122,52 @@ class Court:
         if not each.held_back or self.snapshot.queues_order:
             yield f"{each.uid} is not ours to start"
         if action.cause is Cause.ENTITLED:
-            after = next((b for b in self.made.balances if (b.pool, b.team) == (each.pool, each.team)), None)
             if not each.preemptible:
                 yield f"rule 8: {each.uid} is not preemptible and borrows"
-            if after is None or after.held_after_parts > after.fair_parts:
-                yield f"{each.team} holds more than its fair share after the start of {each.uid}"
+            after = {b.team: b for b in self.made.balances if b.pool == each.pool}
+            promise = self.promises.get((each.pool, each.team))
+            limit = promise.limit_parts if promise else None
+            if limit is not None and after[each.team].held_after_parts > limit:
+                yield f"{each.team} holds more than its limit after the start of {each.uid}"
+            if after[each.team].held_after_parts > after[each.team].fair_parts:
+                yield from self.nobody_within_its_share(each, after)
             gave = [taking.at_ms for taking in self.snapshot.takings if taking.uid == each.uid]
             if gave and self.snapshot.at_ms < max(gave) + self.policy.back_off_ms:
                 yield f"rule 9: {each.uid} is started within its back-off"
             if any(a.pool == each.pool and a.verdict is Verdict.YOUNG for a in self.made.answers):
                 yield f"rule 8: {each.uid} is started while an owner waits"
+
+    def nobody_within_its_share(self, started: Waiting, after: Mapping[str, Balance]) -> Iterator[str]:
+        """Beyond a fair share only on what nobody within one could be started on."""
+        for answer in self.made.answers:
+            other = self.waiting[answer.uid]
+            refused = answer.verdict is Verdict.ABOVE and answer.words.endswith("too little is")
+            alike = len({shape for shape, _, _ in other.pods}) == 1
+            if refused and alike and other.pool == started.pool and other.team != started.team:
+                within = after[other.team].held_after_parts + other.parts <= after[other.team].fair_parts
+                pods = [(shape, count) for shape, count, _ in other.pods]
+                if within and self.fits_free(other, pods):
+                    yield f"{started.uid} is started beyond its share, and {other.uid} within its own is not"
+
+    def fits_free(self, other: Waiting, pods: Sequence[tuple[Shape, int]]) -> bool:
+        """Whether it would fit what is free now, next to all that got a place but those beyond their shares."""
+        beyond = {
+            each.target.uid for each in self.made.actions if "nobody within a fair share" in "".join(each.why)
+        }
+        leaving = {each.uid for each in self.snapshot.workloads}
+        placed = [
+            (self.waiting[each.uid], each.places)
+            for each in self.made.answers
+            if each.uid not in beyond and each.places
+        ]
+        room = self.room(leaving, placed)
+        for workload in self.snapshot.workloads:
+            for pod in workload.pods:
+                _move(room, pod.node, pod.shape, -1)
+        running = self.workloads.get(other.uid)
+        beside = [pod.node for pod in running.pods if not pod.terminating] if running else []
+        free = {node: {key: max(0, value) for key, value in there.items()} for node, there in room.items()}
+        return self._fits(other, [shape for shape, count in pods for _ in range(count)], free, beside, {})
 
     def hold(self, action: Action) -> Iterator[str]:
         """Held back: only what waits and can be."""
