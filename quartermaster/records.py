@@ -114,7 +114,7 @@ class Holding:
     allocation_id: int
     device_id: int
     parts: int
-    evidence: str  # dra | kubelet | label
+    evidence: str  # dra | kubelet | label | process | slurm
     revision: int = 0
 
 

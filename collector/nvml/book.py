@@ -45,6 +45,7 @@ class Book:
     looked: dict[int, int] = field(default_factory=dict[int, int])
     seen: dict[Owner, int] = field(default_factory=dict[Owner, int])
     told: Told = field(default_factory=Told)
+    _parts: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def booted(self, look: Look) -> bool:
         """Whether the host was booted since the last look."""
@@ -55,13 +56,21 @@ class Book:
         if self.booted(look):
             self._leave(list(self.holdings), min(look.booted_ms, look.at_ms), BOOTED, {})
         self.boot_id = look.boot_id
+        self._parts = {device_id: device.parts for device_id, device in devices.items()}
         gone = [seat for seat in self.holdings if seat[1] not in devices]
         self._leave(gone, look.at_ms, CUT, {})
         self._leave(self._vanished(look, claims), look.at_ms, GONE, devices)
         on = {device_id: claims.on[device_id] for device_id in sorted(claims.on) if device_id in devices}
         starts = self._starts(look, on, devices)
+        left = [seat for seat in self.holdings if seat[1] in on and seat[0] not in on[seat[1]]]
+        earlier = {seat: start_ms for seat, start_ms in starts.items() if start_ms < look.at_ms}
+        self._open_all(earlier, on, devices, look)
+        self._leave(left, look.at_ms, GONE, devices)
+        self._open_all({seat: starts[seat] for seat in starts.keys() - earlier.keys()}, on, devices, look)
         for device_id, theirs in on.items():
-            self._see_device(devices[device_id], theirs, starts, look)
+            for owner, claim in theirs.items():
+                self.marks[owner, device_id] = claim.marks
+                self.seen[owner] = look.at_ms
         self.looked |= dict.fromkeys(on, look.at_ms)
         self.looked = {device_id: at for device_id, at in self.looked.items() if device_id in devices}
 
@@ -108,21 +117,21 @@ class Book:
             if (owner, device_id) not in self.holdings
         }
 
-    def _see_device(
-        self, device: Device, on: Mapping[Owner, Claim], starts: Mapping[Seat, int], look: Look
+    def _open_all(
+        self,
+        starts: Mapping[Seat, int],
+        on: Mapping[int, Mapping[Owner, Claim]],
+        devices: Mapping[int, Device],
+        look: Look,
     ) -> None:
-        left = [seat for seat in self.holdings if seat[1] == device.device_id and seat[0] not in on]
-        new = sorted((starts[seat], seat) for seat in starts if seat[1] == device.device_id)
-        earlier = [seat for start_ms, seat in new if start_ms < look.at_ms]
-        for seat in (*earlier, None, *(seat for _, seat in new if seat not in earlier)):
-            if seat is None:
-                self._leave(left, look.at_ms, GONE, {device.device_id: device})
-                continue
-            first_ms = min(start_ms for (owner, _), start_ms in starts.items() if owner == seat[0])
-            self._open(seat, on[seat[0]], device, (first_ms, starts[seat]), look)
-        for owner, claim in on.items():
-            self.marks[owner, device.device_id] = claim.marks
-            self.seen[owner] = look.at_ms
+        """Take these seats, in order of time; an owner's allocation begins with its first."""
+        first_ms: dict[Owner, int] = {}
+        for (owner, _), start_ms in starts.items():
+            first_ms[owner] = min(start_ms, first_ms.get(owner, start_ms))
+        for seat in sorted(starts, key=lambda seat: (starts[seat], seat)):
+            owner, device_id = seat
+            claim, span = on[device_id][owner], (first_ms[owner], starts[seat])
+            self._open(seat, claim, devices[device_id], span, look)
 
     def _open(self, seat: Seat, claim: Claim, device: Device, starts: tuple[int, int], look: Look) -> None:
         """`starts` are the owner's, on any device, and the one on this device."""
@@ -131,10 +140,12 @@ class Book:
         if allocation is None:
             workload, allocation = self.people.allocation(owner, claim.name, look, starts[0])
             self.told.workloads.append(workload)
-        elif allocation.allocation_id not in self.told.allocations:
-            allocation = replace(allocation, revision=allocation.revision + 1)
-        allocation = replace(allocation, gpu_parts=allocation.gpu_parts + device.parts)
-        self.allocations[owner] = self.told.allocations[allocation.allocation_id] = allocation
+        theirs = sum(self._parts[device_id] for other, device_id in self.holdings if other == owner)
+        if theirs + device.parts > allocation.gpu_parts:  # the most that it is on at once
+            revision = allocation.revision + (allocation.gpu_parts > 0)
+            allocation = replace(allocation, gpu_parts=theirs + device.parts, revision=revision)
+            self.told.allocations[allocation.allocation_id] = allocation
+        self.allocations[owner] = allocation
         self.holdings[seat] = Holding(
             cluster=cluster,
             holding_id=content_id("holding", cluster, allocation.allocation_id, device.device_id),
@@ -159,8 +170,8 @@ class Book:
                 self.told.holdings[holding.holding_id, holding.start_at] = ended
                 holding = replace(holding, start_at=at_ms, parts=parts, revision=0)
             else:
-                again = (holding.holding_id, holding.start_at) in self.told.holdings
-                holding = replace(holding, parts=parts, revision=holding.revision + again)
+                was_told = holding.parts > 0
+                holding = replace(holding, parts=parts, revision=holding.revision + was_told)
             self.holdings[seat] = holding
             self.told.holdings[holding.holding_id, holding.start_at] = holding
 

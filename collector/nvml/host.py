@@ -56,6 +56,7 @@ class HostLoop:
         self.picture = Picture(host.settings)
         self._openings: tuple[Opening, ...] = ()
         self._said: frozenset[str] = frozenset()
+        self._stopping = asyncio.Event()
         self._duty: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -72,11 +73,10 @@ class HostLoop:
             await self._fetcher.close()
 
     async def stop(self) -> None:
-        """Look no more. Who holds a GPU goes on doing so in the next life."""
+        """Look no more; a look under way is finished and handed on. Who holds a GPU goes on in the next life."""
+        self._stopping.set()
         if self._duty is not None:
-            self._duty.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._duty
+            await self._duty
         await self._fetcher.close()
 
     def check(self) -> None:
@@ -122,14 +122,15 @@ class HostLoop:
     async def _keep_looking(self) -> None:
         every_s = self.settings.interval_ms / 1000
         next_at = time.monotonic()
-        while True:
+        while not self._stopping.is_set():
             await self.look()
             next_at += every_s
             late = int(max(0.0, time.monotonic() - next_at) / every_s)
             if late:
                 self._metrics.late.labels(self.settings.cluster).inc(late)
                 next_at += late * every_s
-            await asyncio.sleep(max(0.0, next_at - time.monotonic()))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), max(0.0, next_at - time.monotonic()))
 
     async def _take(self, now_ms: int, seconds: float) -> None:
         taken = self.picture.take(now_ms)

@@ -35,12 +35,11 @@ class SessionError(Exception):
         self.reason, self.detail = reason, detail
 
 
-class _GoneError(Exception):
-    """This one GPU answers nothing."""
+class _GoneError(SessionError):
+    """A GPU answers nothing: it alone, where it is one GPU that was asked."""
 
     def __init__(self, trouble: str) -> None:
-        super().__init__(trouble)
-        self.trouble = trouble
+        super().__init__(trouble, "nvidia-smi and dmesg say more")
 
 
 class Library:
@@ -103,7 +102,7 @@ class Library:
                 instances=tuple(self._instances(handle, uuid)) if mig else (),
             )
         except _GoneError as gone:
-            return Gpu(index, uuid, trouble=gone.trouble, xids=tuple(self._xids.pop(index, ())))
+            return Gpu(index, uuid, trouble=gone.reason, xids=tuple(self._xids.pop(index, ())))
 
     def _of_gpu(self, handle: Any) -> dict[str, float]:  # noqa: ANN401
         """What a GPU has as a whole, cut into instances or not."""
@@ -210,7 +209,7 @@ class Library:
             found = self._ask("nvmlDeviceGetComputeRunningProcesses_v2", handle)
         if found is None:
             return None
-        clients = self._ask("nvmlDeviceGetMPSComputeRunningProcesses", handle) or []
+        clients: Any = self._ask("nvmlDeviceGetMPSComputeRunningProcesses", handle) or []
         return tuple(sorted({int(each.pid) for each in (*found, *clients)}))
 
     def _watch(self, handle: Any, index: int) -> None:  # noqa: ANN401

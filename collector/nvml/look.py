@@ -122,37 +122,31 @@ def to_line(answer: Look | Unusable) -> bytes:
 def from_line(line: bytes) -> Look | Unusable:
     """The answer that `to_line` wrote. Raises SourceError for anything else."""
     try:
-        answer = cast(dict[str, Any], json.loads(line))
+        answer = cast(dict[str, dict[str, Any]], json.loads(line))
         if "unusable" in answer:
             return Unusable(**answer["unusable"])
-        look = answer["look"]
-        return Look(
-            **{
-                **look,
-                "gpus": tuple(_gpu(each) for each in look["gpus"]),
-                "processes": {int(pid): Process(**each) for pid, each in look["processes"].items()},
-                "jobs": tuple(_job(each) for each in look["jobs"]),
-                "users": {
-                    int(uid): User(**{**each, "groups": tuple(each["groups"])})
-                    for uid, each in look["users"].items()
-                },
-            }
-        )
+        return _look(answer["look"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SourceError(
             f"this is no look at a host: {error}", "the reader and the collector differ"
         ) from error
 
 
+def _look(told: dict[str, Any]) -> Look:
+    told["gpus"] = tuple(_gpu(each) for each in told["gpus"])
+    told["processes"] = {int(pid): Process(**each) for pid, each in told["processes"].items()}
+    told["jobs"] = tuple(Job(**_with_tuples(each, "minors", "caps", "told")) for each in told["jobs"])
+    told["users"] = {int(uid): User(**_with_tuples(each, "groups")) for uid, each in told["users"].items()}
+    return Look(**told)
+
+
 def _gpu(told: dict[str, Any]) -> Gpu:
-    instances = tuple(Instance(**{**each, "pids": _some(each["pids"])}) for each in told["instances"])
-    return Gpu(**{**told, "pids": _some(told["pids"]), "xids": tuple(told["xids"]), "instances": instances})
+    told["instances"] = [Instance(**_with_tuples(each, "pids")) for each in told["instances"]]
+    return Gpu(**_with_tuples(told, "pids", "xids", "instances"))
 
 
-def _job(told: dict[str, Any]) -> Job:
-    lists = {"minors": _some(told["minors"]), "caps": tuple(told["caps"]), "told": _some(told["told"])}
-    return Job(**{**told, **lists})
-
-
-def _some(values: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)
+def _with_tuples(told: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """JSON's lists as the tuples that they were; null stays none."""
+    for key in keys:
+        told[key] = None if told[key] is None else tuple(told[key])
+    return told

@@ -72,16 +72,8 @@ def _fill(value: Mapping[str, Any], fleet: Fleet, book: Book) -> None:
         raise ValueError(f"it has form {value['form']}")
     nodes = [Node(**each) for each in value["nodes"]]
     devices = [Device(**each) for each in value["devices"]]
-    owners = [Owner(each["kind"], each["name"], each["uid"]) for each in value["owners"]]
+    owners: list[Owner] = [Owner(each["kind"], each["name"], each["uid"]) for each in value["owners"]]
     allocations = [Allocation(**each["allocation"]) for each in value["owners"]]
-    seats = [
-        (
-            owners[each["owner"]],
-            Holding(**each["holding"]),
-            frozenset((pid, ticks) for pid, ticks in each["marks"]),
-        )
-        for each in value["seats"]
-    ]
     for node in nodes:
         fleet.nodes.open[node.node] = node
     for device in devices:
@@ -91,6 +83,8 @@ def _fill(value: Mapping[str, Any], fleet: Fleet, book: Book) -> None:
     book.looked.update(dict(value["looked"]))
     for owner, each, allocation in zip(owners, value["owners"], allocations, strict=True):
         book.allocations[owner], book.seen[owner] = allocation, each["seen_ms"]
-    for owner, holding, marks in seats:
-        book.holdings[owner, holding.device_id] = holding
-        book.marks[owner, holding.device_id] = marks
+    for each in value["seats"]:
+        holding = Holding(**each["holding"])
+        seat = (owners[int(each["owner"])], holding.device_id)
+        book.holdings[seat] = holding
+        book.marks[seat] = frozenset((int(pid), int(ticks)) for pid, ticks in each["marks"])

@@ -12,14 +12,14 @@ from quartermaster.person import person_id
 from quartermaster.records import Allocation, Workload
 from quartermaster.team import user_pattern_ids
 
-# What a workload of each kind of owner is called: API group and kind.
+# What a workload of each kind of owner is called: namespace, API group and kind.
 _KINDS = {
-    JOB: ("slurm", "Job"),
-    CONTAINER: ("", "Container"),
-    POD: ("", "Pod"),
-    UNIT: ("systemd", "Session"),
-    USER: ("", "Process"),
-    NOBODY_KNOWS.kind: ("", "Unknown"),
+    JOB: ("slurm", "slurm", "Job"),
+    CONTAINER: ("container", "", "Container"),
+    POD: ("pod", "", "Pod"),
+    UNIT: ("session", "systemd", "Session"),
+    USER: ("process", "", "Process"),
+    NOBODY_KNOWS.kind: ("unknown", "", "Unknown"),
 }
 
 
@@ -43,7 +43,7 @@ class People:
         # A session's name is given anew at each boot, a process' to anybody.
         boot = look.boot_id if owner.kind in {UNIT, USER} else ""
         key = (settings.cluster, settings.source, owner.kind, owner.name, name, boot, person)
-        api_group, kind = _KINDS[owner.kind]
+        namespace, api_group, kind = _KINDS[owner.kind]
         workload = Workload(
             cluster=settings.cluster,
             workload_id=content_id("workload", *key),
@@ -51,7 +51,7 @@ class People:
             end_at=None,
             api_group=api_group,
             kind=kind,
-            namespace="",
+            namespace=namespace,
             name=name,
             person_id=person,
         )
@@ -67,7 +67,7 @@ class People:
             source=settings.source,
             workload_id=workload.workload_id,
             node=settings.node,
-            namespace="",
+            namespace=namespace,
             pod=name,
             pod_uid=owner.name if owner.kind == POD else "",
             sure_start_at=look.at_ms,

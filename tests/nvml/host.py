@@ -1,4 +1,4 @@
-"""A pretended host: the stand-in's script of GPUs, and a tree of /proc and control groups, both changed as a test likes."""
+"""A pretended host: a script of GPUs for the stand-in library, and a tree of /proc and control groups."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Who held which device from when to when: single looks, and random histories with restarts against their own script."""
+"""Who held which device from when to when: single looks, and random histories against their own script."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -99,14 +99,17 @@ class Diary:
             for each in self.holdings.values()
             if each.device_id == device and each.end_at != each.start_at
         ]
-        return sorted((each.start_at, each.end_at, each.parts) for each in found)
+        return sorted(((e.start_at, e.end_at, e.parts) for e in found), key=lambda e: (e[0], e[1] or 0, e[2]))
 
     def lives(self) -> list[tuple[int, int | None, int | None, int | None, str]]:
         """Allocations: start, end, sure from and until, and why it ended."""
-        return sorted(
-            (each.start_at, each.end_at, each.sure_start_at, each.sure_end_at, each.end_evidence)
-            for each in self.allocations.values()
+        told = sorted(
+            self.allocations.values(), key=lambda each: (each.start_at, each.end_at or 0, each.allocation_id)
         )
+        return [
+            (each.start_at, each.end_at, each.sure_start_at, each.sure_end_at, each.end_evidence)
+            for each in told
+        ]
 
 
 def test_a_process_holds_from_its_own_start_to_the_first_look_without_it():
@@ -149,12 +152,22 @@ def test_users_on_one_gpu_share_it_from_the_seconds_start_to_the_look_without_th
 
 def test_processes_of_one_session_are_one_holder():
     one, two, three = process(1, 10), process(2, 20), process(3, 100)
+    first = look(30, {"a": [one, two], "b": [two]})
     diary = Diary().see(
-        look(0, {}), look(30, {"a": [one, two], "b": [two]}), look(60, {"a": [two]}), look(90, {"a": [two]}), look(120, {"a": [three]})
-    )  # fmt: skip
+        look(0, {}), first, look(60, {"a": [two]}), look(90, {"a": [two]}), look(120, {"a": [three]})
+    )
     assert diary.lives() == [(at(10), None, at(30), None, "")]
     assert diary.spans(A) == [(at(10), None, GPU_PARTS)]
     assert diary.spans(B) == [(at(20), at(60), GPU_PARTS)]
+
+
+def test_who_moves_to_another_gpu_goes_on():
+    for there, then in (("a", "b"), ("b", "a")):
+        diary = Diary().see(
+            look(0, {}), look(30, {there: [process(1, 10)]}), look(60, {then: [process(2, 40)]})
+        )
+        assert diary.lives() == [(at(10), None, at(30), None, "")]
+        assert [each.gpu_parts for each in diary.allocations.values()] == [2 * GPU_PARTS]
 
 
 def test_a_session_that_comes_back_is_another_allocation_of_the_same_workload():
@@ -176,12 +189,15 @@ def test_a_job_holds_what_slurm_gave_it_though_nobody_computes():
 
 
 def test_no_name_and_no_number_of_a_user_stands_in_what_is_told():
-    diary = Diary().see(look(0, {}), look(30, {"a": [process(1, 10)], "b": [process(2, 10, uid=1001)]}))
-    alice, bob = sorted(diary.allocations.values(), key=lambda each: len(json.loads(each.user_patterns)) and each.user_patterns != json.dumps([pattern_id("unix_user", "al*")]))  # fmt: skip
-    assert json.loads(alice.user_patterns) == [pattern_id("unix_user", "al*")]
-    assert json.loads(bob.user_patterns) == [pattern_id("unix_group", "speech")]
+    mine, other = process(1, 10), process(2, 10, uid=1001)
+    diary = Diary().see(look(0, {}), look(30, {"a": [mine], "b": [other]}))
+    patterns = {tuple(json.loads(each.user_patterns)) for each in diary.allocations.values()}
+    assert patterns == {(pattern_id("unix_user", "al*"),), (pattern_id("unix_group", "speech"),)}
     assert {each.person_id for each in diary.workloads} == {person_id(KEY, "alice"), person_id(KEY, "bob")}
-    told = repr((diary.allocations, diary.holdings, diary.workloads)).replace("session-1000", "").replace("session-1001", "")  # fmt: skip
+    assert {each.namespace for each in diary.workloads} == {"session"}
+    told = repr((diary.allocations, diary.holdings, diary.workloads))
+    # sessions are numbered by the boot, here after their users only to tell them apart
+    told = told.replace("session-1000.scope", "").replace("session-1001.scope", "")
     assert not any(word in told for word in ("alice", "bob", "1000,", "1001,", "'vision'", "'speech'"))
 
 

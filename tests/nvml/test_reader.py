@@ -47,9 +47,15 @@ async def test_all_that_a_gpu_tells(script: Script, tree: Tree, fetcher: Fetcher
         True,
     )
     whole = {
-        "power_dw": 300.0, "energy_j": 1e6, "gpu_temp_c": 50.0, "memory_temp_c": 60.0,
-        "sm_clock_mhz": 1500.0, "memory_clock_mhz": 2600.0, "fb_used_mib": 1024.0,
-        "gpu_util_permille": 50.0, "mem_copy_permille": 20.0,
+        "power_dw": 300.0,
+        "energy_j": 1e6,
+        "gpu_temp_c": 50.0,
+        "memory_temp_c": 60.0,
+        "sm_clock_mhz": 1500.0,
+        "memory_clock_mhz": 2600.0,
+        "fb_used_mib": 1024.0,
+        "gpu_util_permille": 50.0,
+        "mem_copy_permille": 20.0,
     }
     assert first.gpus[0].signals == whole  # GPM needs two samples
     gpm = {"gr_engine_permille": 0.4, "sm_permille": 0.3, "tensor_permille": 0.1, "dram_permille": 0.2}
@@ -71,8 +77,12 @@ async def test_an_older_gpu_tells_less(script: Script, fetcher: Fetcher):
     gpu = (await seen(fetcher)).gpus[0]
     assert gpu.persistent is None
     assert gpu.signals == {
-        "gpu_util_permille": 50.0, "mem_copy_permille": 20.0, "fb_used_mib": 1024.0,
-        "gpu_temp_c": 50.0, "sm_clock_mhz": 1500.0, "memory_clock_mhz": 2600.0,
+        "gpu_util_permille": 50.0,
+        "mem_copy_permille": 20.0,
+        "fb_used_mib": 1024.0,
+        "gpu_temp_c": 50.0,
+        "sm_clock_mhz": 1500.0,
+        "memory_clock_mhz": 2600.0,
     }
 
 

@@ -142,8 +142,9 @@ async def four_hours(lab: Lab) -> None:
         if minute == 105:
             await lab.loop.stop()
             continue
-        if minute % 60 == 0:
+        if minute % 60 == 20:
             lab.flush()
+            roll_up(lab.ledger, lab.now_ms)
         lab.at(minute)
         if minute == 110:
             lab.begin()
@@ -207,6 +208,13 @@ def test_every_part_of_every_minute_is_the_scripts_own(told: Lab):
     assert found == expected()
     assert sum(sum(each.values()) for each in found.values()) == 240 * 2 * GPU_PARTS
     assert checks.run(told.ledger) == []
+
+
+def test_rolled_up_bit_by_bit_or_at_once_it_is_the_same(told: Lab):
+    everything = "select * from usage_hourly order by all"
+    before = told.rows(everything)
+    roll_up(told.ledger, T0 + 300 * MINUTE, everything=True)
+    assert told.rows(everything) == before
 
 
 def test_what_the_gpus_did_while_they_were_held(told: Lab):
