@@ -1,6 +1,7 @@
 """A plan in the making: the cluster as it will be after what is planned so far."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 from enforcer.candidates import Candidate, Refusal, Rules, candidates, title
@@ -117,12 +118,16 @@ class Making:
         workload = self.workloads.get(uid)
         return sum(not pod.terminating for pod in workload.pods) if workload else 0
 
-    def free_places(self, ask: Ask) -> Places | None:
-        """Where the ask fits on what is free now, without waiting for anybody to leave; None where it does not."""
+    @contextmanager
+    def as_it_is_now(self) -> Generator[None]:
+        """Within, the room is what is free now: those who are leaving, or are taken, still hold theirs."""
         self.room.take(self.leaving)
-        places = self.room.places(ask) if self.room.fits(ask) else None
+        yield
         self.room.give(self.leaving)
-        return places
+
+    def places(self, ask: Ask) -> Places | None:
+        """Where the ask fits; None where it does not."""
+        return self.room.places(ask) if self.room.fits(ask) else None
 
     def reserve(self, waiting: Waiting, places: Places, parts: int) -> None:
         """The places are this one's from now on."""

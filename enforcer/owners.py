@@ -39,7 +39,8 @@ def _waits_for_nobody(making: Making, claim: Claim) -> bool:
     """Whether it fits on what is free, is being released or is booting."""
     waiting, ask, room = claim.waiting, claim.ask, making.room
     at_ms, policy = making.snapshot.at_ms, making.policy
-    places = making.free_places(ask)
+    with making.as_it_is_now():
+        places = making.places(ask)
     if places is not None:
         fresh = at_ms < waiting.since_ms + policy.bind_wait_ms or making.rules.gave_lately(waiting.uid)
         if waiting.held_back or fresh:

@@ -17,10 +17,11 @@ def start_borrowers(making: Making, waiting: Sequence[Waiting]) -> None:
 
     First those within their fair share; then, because no GPU stands free while somebody may have it, the others.
     """
-    for owner in making.unbound:
-        making.room.occupy(making.free_places(making.ask_of(owner)) or ())
-    beyond = _deal(making, waiting, within_share=True)
-    _deal(making, beyond, within_share=False)
+    with making.as_it_is_now():
+        for owner in making.unbound:
+            making.room.occupy(making.places(making.ask_of(owner)) or ())
+        beyond = _deal(making, waiting, within_share=True)
+        _deal(making, beyond, within_share=False)
 
 
 def _deal(making: Making, waiting: Sequence[Waiting], *, within_share: bool) -> list[Waiting]:
@@ -31,13 +32,14 @@ def _deal(making: Making, waiting: Sequence[Waiting], *, within_share: bool) -> 
     heads = [_turn(making, queue[-1]) for queue in queues.values()]
     heapify(heads)
     beyond: list[Waiting] = []
+    delayed = {answer.pool for answer in making.answers.values() if answer.verdict is Verdict.YOUNG}
     while heads:
         *_, pool, team = heappop(heads)
         queue = queues[pool, team]
         each = queue.pop()
         standing = making.standings[pool]
         after = standing.held.get(team, 0) + each.parts
-        why_not = next(_obstacles(making, each), "")
+        why_not = next(_obstacles(making, each, delayed), "")
         if not why_not and within_share and after > standing.fair_share(team):
             beyond.append(each)
         else:
@@ -48,7 +50,7 @@ def _deal(making: Making, waiting: Sequence[Waiting], *, within_share: bool) -> 
 
 
 def _answer(making: Making, each: Waiting, why_not: str) -> None:
-    places = None if why_not else making.free_places(making.ask_of(each))
+    places = None if why_not else making.places(making.ask_of(each))
     if places is None:
         making.answer(each, Verdict.ABOVE, why_not or "it borrows only what is free, and too little is")
         return
@@ -78,7 +80,7 @@ def _turn(making: Making, each: Waiting) -> tuple[int, Fraction, int, str, str, 
     return -priority, Fraction(above, promise.weight), each.since_ms, each.uid, each.pool, each.team
 
 
-def _obstacles(making: Making, each: Waiting) -> Iterator[str]:
+def _obstacles(making: Making, each: Waiting, delayed: set[str]) -> Iterator[str]:
     standing, rests = making.standings[each.pool], making.rules.rests_until_ms(each.uid)
     guaranteed, left = standing.promise(each.team).guaranteed_parts, standing.room_below_limit(each.team)
     if standing.held.get(each.team, 0) + each.parts <= guaranteed:
@@ -90,9 +92,7 @@ def _obstacles(making: Making, each: Waiting) -> Iterator[str]:
         yield "it borrows only what is free, as the scheduler finds it"
     if making.snapshot.at_ms < rests:
         yield f"it gave way lately and rests until {to_iso(rests)}"
-    if any(
-        answer.pool == each.pool and answer.verdict is Verdict.YOUNG for answer in making.answers.values()
-    ):
+    if each.pool in delayed:
         yield "an owner waits in this pool for borrowers to have their minimum runtime"
     if left is not None and each.parts > left:
         yield f"its limit leaves {gpus(max(0, left))}"

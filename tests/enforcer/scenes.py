@@ -37,21 +37,16 @@ def job(uid: str, team: str, *nodes: str, gpus: int = 1, ran: int = 120, **more:
         Pod(f"{uid}-{n}", f"ns-{team}", f"{uid}-{n}", where, one, gpus * GPU_PARTS, begun, begun, **pod)
         for n, where in enumerate(nodes)
     )
-    return Workload(
-        uid,
-        **(
-            {
-                "kind": "Job",
-                "namespace": f"ns-{team}",
-                "name": uid,
-                "team": team,
-                "pool": POOL,
-                "pods": pods,
-                "way_down": "suspend",
-            }
-            | more
-        ),
-    )
+    told: dict[str, Any] = {
+        "kind": "Job",
+        "namespace": f"ns-{team}",
+        "name": uid,
+        "team": team,
+        "pool": POOL,
+        "pods": pods,
+        "way_down": "suspend",
+    } | more
+    return Workload(uid, **told)
 
 
 def ask(uid: str, team: str, *, gpus: int = 1, pods: int = 1, waits: int = 5, **more: Any) -> Waiting:

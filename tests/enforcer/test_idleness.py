@@ -8,13 +8,12 @@ import pytest
 
 from enforcer.idleness import Idle, at_work, by_uid
 from enforcer.plan import Act
-from enforcer.snapshot import FOREVER_MS
-from quartermaster.clock import HOUR_MS, MINUTE_MS, from_iso
+from enforcer.snapshot import FOREVER_MS, Budget
+from quartermaster.clock import MINUTE_MS, from_iso
 from quartermaster.config.policy import BusinessHoursPart
 from tests.enforcer.clusters import NOW
-from tests.enforcer.scenes import done, idle, job, made, node, promise, proof, scene, taken
+from tests.enforcer.scenes import ask, done, idle, job, made, node, promise, proof, scene, taken
 
-NIGHT = from_iso("2026-11-30T22:00:00Z")
 TOLD = (("warn", 90), ("again", 45))
 HELD = scene((node("n1"),), promise("b", 8), job("b1", "b", "n1", gpus=8, ran=600))
 
@@ -162,6 +161,10 @@ def test_what_may_never_be_taken_is_not_taken_for_idleness_either() -> None:
         snapshot = replace(HELD, workloads=(job("b1", "b", "n1", gpus=8, ran=600, **more),))
         plan = made(snapshot, idle("b1", 500, told=TOLD))
         assert (plan.actions, len(plan.spared)) == ((), 1)
+    covered = job("b1", "b", "n1", gpus=8, ran=600, pod={"budgets": ("ns/b",)})
+    for allowed, expected in ((0, []), (1, ["b1"])):
+        snapshot = replace(HELD, workloads=(covered,), budgets=(Budget("ns/b", allowed),))
+        assert taken(made(snapshot, idle("b1", 500, told=TOLD))) == expected
 
 
 def test_of_two_findings_the_shorter_idleness_counts_and_of_what_is_gone_none() -> None:
@@ -186,11 +189,8 @@ def test_business_hours_are_the_businesss(instant: str, zone: str, expected: boo
 
 
 def test_idle_work_that_is_taken_makes_room_for_what_is_held_back() -> None:
-    from tests.enforcer.scenes import ask
-
     waits = ask("r", "b", gpus=8, held_back=True)
     snapshot = replace(HELD, waiting=(waits,), promises=())
     plan = made(snapshot, idle("b1", 120, told=TOLD))
     assert done(plan) == [("stop", "b1")]  # its GPUs are not free yet
     assert plan.answers[0].words == "it borrows only what is free, and too little is"
-    assert HOUR_MS > 0

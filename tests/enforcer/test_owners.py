@@ -132,6 +132,12 @@ def test_a_borrower_gives_back_until_it_borrows_no_more() -> None:
     assert answer(plan, "q2").verdict is Verdict.NONE_FITS
 
 
+def test_a_borrower_is_not_taken_below_its_guarantee_for_one_owner_either() -> None:
+    jobs = [job(f"b{n}", "b", "n1", gpus=2, ran=100 + n) for n in range(4)]
+    plan = made(scene(TWO, FULL, A8, promise("b", 4), *jobs, ask("q", "a", gpus=8)))
+    assert (taken(plan), answer(plan).verdict) == ([], Verdict.NONE_FITS)
+
+
 def test_two_that_share_a_budget_are_not_both_taken() -> None:
     covered: dict[str, Any] = {"gpus": 4, "pod": {"budgets": ("ns/b",)}}
     jobs = job("b1", "b", "n1", **covered), job("b2", "b", "n1", **covered)

@@ -5,7 +5,7 @@ from enforcer.snapshot import Taking
 from quartermaster.clock import MINUTE_MS
 from quartermaster.parts import GPU_PARTS
 from tests.enforcer.clusters import NOW
-from tests.enforcer.scenes import answer, ask, done, job, made, node, promise, scene
+from tests.enforcer.scenes import answer, ask, done, job, made, node, promise, scene, shape
 
 TWO = (node("n1"), node("n2"))
 
@@ -87,8 +87,6 @@ def test_free_gpus_that_an_owner_is_about_to_have_are_not_lent() -> None:
 
 
 def test_what_cannot_be_placed_for_sure_does_not_begin() -> None:
-    from tests.enforcer.scenes import shape
-
     wish = ask("b1", "b", held_back=True, shape=shape(1, unsure=("a volume",)))
     assert (
         answer(made(scene(TWO, wish)), "b1").words
