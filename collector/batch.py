@@ -21,6 +21,7 @@ _HEADER = ""
 # stays as it is.
 _TOLD_ONCE = {
     "label_refs": ("cluster", "label_ref"),
+    "people": ("person_id",),
     "series_versions": ("cluster", "series_id"),
     "targets_versions": ("cluster", "target_id"),
     "nodes_versions": ("cluster", "node"),
@@ -36,7 +37,7 @@ _TOLD_ONCE = {
 # What is left of these ends with its allocation, which the batch itself may tell.
 _LAST = {"holdings_versions"}
 # Of these the first that is told stays; of all others each change is a version.
-_FIRST_STAYS = {"label_refs", "workloads_versions"}
+_FIRST_STAYS = {"label_refs", "people", "workloads_versions"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,11 @@ class Metrics:
             "The longest a change took to arrive, of the last batch; API times are whole seconds.",
             "cluster",
         )
+        self.clock_offset = self._gauge(
+            "api_clock_offset_seconds",
+            "By how much the API server's clock is ahead of this machine's, as its answers tell.",
+            "cluster",
+        )
         self.commit = self._histogram("commit_seconds", "Committing a batch.", _COMMIT_BUCKETS)
         self.committed = self._counter("committed_batches", "Batches committed to the ledger.")
         self.spooled = self._counter("spooled_batches", "Batches that went into the spool.")
@@ -90,6 +95,7 @@ class Metrics:
     def note_watches(self, cluster: str, source: KubernetesSource, now_ms: int) -> None:
         """Tell how far a cluster's watches are."""
         self.events.labels(cluster).set(source.events)
+        self.clock_offset.labels(cluster).set(source.clock_offset_ms / 1000)
         self.change_lag.labels(cluster).set(source.change_lag_ms() / 1000)
         for resource, lag_ms in source.lag_ms(now_ms).items():
             self.lag.labels(cluster, resource).set(lag_ms / 1000)

@@ -249,6 +249,15 @@ class LabelRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """A person's name as a cluster writes it, where names may be kept. Key: person_id. Table `people`."""
+
+    person_id: int
+    name: str
+    contact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Watermark:
     """How far a source is complete: what comes of before `complete_until_at` is late. Table `watermarks`."""
 

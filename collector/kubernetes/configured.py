@@ -49,5 +49,6 @@ def settings_of(part: ClusterPart, configuration: Configuration) -> Settings:
         tag_labels=kubernetes.tag_labels,
         quota_of={each.object: (each.team, each.pool) for each in kubernetes.quotas},
         person_key=pseudonym_key(configuration.privacy.key, configuration.ledger.path),
+        names=not configuration.privacy.pseudonyms,
         telemetry=bool(dcgm.targets or dcgm.file_sd or dcgm.dns_srv),
     )

@@ -11,11 +11,12 @@ from typing import Any
 
 from collector.attribution import SOURCE as LABELS
 from collector.holders import HOLDERS, ReadLabels
+from collector.kubernetes.instances import Instance, numbered
 from collector.kubernetes.seam import DELAY_MS, DISAGREE
 from collector.kubernetes.settings import SOURCE
 from collector.presence import Fleet, Sighting, presence
 from quartermaster.clock import HOUR_MS
-from quartermaster.ids import content_id, device_id
+from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Device, Finding, Holding, Watermark
 from sql.ledger import Ledger
@@ -169,14 +170,14 @@ def meet(ledger: Ledger, cluster: str, now_ms: int) -> ReadLabels | None:
 
 def _devices(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> list[Device]:
     """What pages say of devices beyond what is known; a GPU that DRA tells of is left to it."""
-    of_dra: set[str] = set()
+    of_dra: dict[str, list[Device]] = {}
     known: dict[str, list[Device]] = {}
     told: list[Device] = []
     for row in _rows(ledger, "met/known_devices", cluster=cluster):
         ended_ms = row.pop("node_ended_ms")
         device = Device(**row)
         if device.evidence == "dra":
-            of_dra.add(device.gpu_uuid)
+            of_dra.setdefault(device.gpu_uuid, []).append(device)
         elif ended_ms is not None:
             end_ms = max(ended_ms, device.start_at)
             told.append(replace(device, end_at=end_ms, revision=device.revision + 1))
@@ -191,16 +192,22 @@ def _devices(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> list[
     for node, sightings in sorted(seen.items()):
         fleet = Fleet((), tuple(known.get(node, ())))
         told += presence(cluster, node, sightings, fleet, lambda model: model).devices
+    if any(device.kind == "mig" for theirs in of_dra.values() for device in theirs):
+        rows = _rows(ledger, "met/instances", cluster=cluster, from_ms=from_ms, until_ms=until_ms)
+        every = [device for theirs in of_dra.values() for device in theirs]
+        told += numbered(every, [Instance(**{**row, "device_ids": tuple(row["device_ids"])}) for row in rows])
     return told
 
 
 def _named(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> dict[str, Sequence[object]]:
-    parts = {row["device_id"]: row["parts"] for row in _rows(ledger, "met/known_devices", cluster=cluster)}
+    known = _rows(ledger, "met/known_devices", cluster=cluster)
+    parts = {row["device_id"]: row["parts"] for row in known}
+    places = {(row["gpu_uuid"], row["gi_id"]): row["device_id"] for row in known}
     met: list[Meeting] = []
     span = {"from_ms": from_ms - 2 * DELAY_MS, "until_ms": until_ms}  # a difference that began a while ago
     for row in _rows(ledger, "met/labels", cluster=cluster, **span):
-        device = device_id(cluster, row["gpu_uuid"], row["gi_id"])
-        if device in parts:
+        device = places.get((row["gpu_uuid"], row["gi_id"]))
+        if device is not None:
             met.append(_meeting(row, device, parts))
     holdings, findings = named_by_labels(cluster, met)
     findings += strangers(cluster, _rows(ledger, "met/strangers", cluster=cluster, **span))

@@ -7,7 +7,16 @@ from collector.kubernetes.demand import Maker, read_maker, read_note, read_queue
 from collector.kubernetes.fleet import Fleet
 from collector.kubernetes.growth import Growths
 from collector.kubernetes.nodes import read_node
-from collector.kubernetes.owners import Chain, Owner, Reference, Subject, chain_of, controller_of, workload_of
+from collector.kubernetes.owners import (
+    Chain,
+    Owner,
+    Reference,
+    Subject,
+    chain_of,
+    controller_of,
+    user_of,
+    workload_of,
+)
 from collector.kubernetes.promises import QUOTA_KINDS, Promises
 from collector.kubernetes.seats import Seats
 from collector.kubernetes.settings import RANK, SOURCE, Settings, mig_profile
@@ -17,7 +26,7 @@ from collector.kubernetes.waiting import Waiting, waiter_of_maker
 from quartermaster.clock import HOUR_MS
 from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS, mig_parts
-from quartermaster.records import Authority, Workload
+from quartermaster.records import Authority, Person, Workload
 
 # Of events that bound or explain something, for so long and so many.
 _NOTES_MS, _NOTES = HOUR_MS, 20_000
@@ -36,6 +45,7 @@ class Picture:
         self.seats = Seats(settings, self.fleet, self.waiting, self.workload)
         self._makers: dict[str, Maker] = {}
         self._refused: dict[str, tuple[int, str]] = {}
+        self._people: dict[int, Person | None] = {}
         self._workloads: dict[int, Workload | None] = {}
         self._promises = Promises(settings, self.fleet)
         self._growths = Growths(settings, self.fleet)
@@ -207,6 +217,9 @@ class Picture:
         if chain.missing is not None:
             self._wanted.setdefault(chain.missing.uid, (chain.missing, subject.namespace))
         workload = workload_of(subject, chain.owners, self.settings, minimum=minimum)
+        if self.settings.names and workload.person_id is not None:
+            name = user_of(subject.labels, subject.annotations, self.settings)
+            self._people.setdefault(workload.person_id, Person(workload.person_id, name))
         if workload.workload_id not in self._workloads:
             self._workloads[workload.workload_id] = workload
         return workload, chain
@@ -228,6 +241,7 @@ class Picture:
         told: dict[str, Sequence[object]] = {
             "nodes_versions": self.fleet.nodes.drain(),
             "devices_versions": self.fleet.devices.drain(),
+            "people": self._new_people(),
             "workloads_versions": workloads,
             "allocations_versions": allocations,
             "holdings_versions": holdings,
@@ -237,6 +251,11 @@ class Picture:
             "authority_versions": authority,
         }
         return {table: rows for table, rows in told.items() if rows}
+
+    def _new_people(self) -> list[Person]:
+        told = [person for person in self._people.values() if person is not None]
+        self._people = dict.fromkeys(self._people)
+        return told
 
     def present(self) -> dict[str, list[int] | list[str]]:
         """The ids of what is there now, by table: what else the ledger has open from here is gone."""

@@ -22,7 +22,7 @@ class Settings:
 
     `telemetry`: devices are named by the exporters' pages, so that ids which kubelets report make none.
     `promised` are the (team, pool) whose guarantee the configuration itself gives. `most_parts`, by pool, is what an
-    autoscaler may let a pool grow to.
+    autoscaler may let a pool grow to. `names`: people's names may be kept, in the table that has them alone.
     """
 
     cluster: str
@@ -37,6 +37,7 @@ class Settings:
     most_parts: Mapping[str, int] = field(default_factory=dict[str, int])
     quota_of: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     person_key: bytes | None = None
+    names: bool = False
     telemetry: bool = True
 
     def counts(self, resource: str) -> bool:

@@ -9,6 +9,7 @@ import polars as pl
 from collector.batch import Census, Opening
 from collector.kubernetes import talk
 from collector.kubernetes.absence import Absence, Standing, standing_of
+from collector.kubernetes.drift import Drift
 from collector.kubernetes.kinds import Kinds
 from collector.kubernetes.picture import Picture
 from collector.kubernetes.resources import HOLDERS, QUOTA, RESOURCES
@@ -47,10 +48,10 @@ class KubernetesSource:
         self._lock = threading.Lock()
         self._kinds = Kinds(api)
         self._began_ms = wall()
-        self._watchers = [Watcher(api, each, self._deliver, wall) for each in RESOURCES]
-        self._absences = {
-            covers: Absence(settings.cluster, covers, self._began_ms, patience_ms) for covers in _COVERS
-        }
+        self._patience_ms = patience_ms
+        self._watchers = [Watcher(api, each, self._deliver, self._now) for each in RESOURCES]
+        self._absences: dict[str, Absence] = {}
+        self._drift = Drift(settings.cluster)
         self._opened = self._counted = False
         self._said: dict[str, str] = {}
         self._stop = threading.Event()
@@ -69,10 +70,14 @@ class KubernetesSource:
             watcher.stop()
         self._api.close()
 
+    def _now(self) -> int:
+        """Now, by the API server's clock where it is apart from ours: all that is told is on one clock."""
+        return self._wall() + self._api.clock.apart_ms
+
     @property
     def settled(self) -> bool:
         """Whether there is a first full picture: all that holders are told by, and the rest unless it is slow."""
-        waited = self._wall() - self._began_ms > _SETTLE_MS
+        waited = self._now() - self._began_ms > _SETTLE_MS
         return all(
             each.state.synced_at is not None if _needed(each, HOLDERS) else waited or each.state.settled
             for each in self._watchers
@@ -84,10 +89,15 @@ class KubernetesSource:
         with self._lock:
             return self.settled and not self._picture.wanted_owners()
 
+    @property
+    def clock_offset_ms(self) -> int:
+        """By how much the API server's clock is ahead of ours, as its answers tell."""
+        return self._api.clock.offset_ms
+
     def lag_ms(self, now_ms: int) -> dict[str, int]:
         """How long ago each watch said that it has told everything, by resource; those that are not there left out."""
         return {
-            each.resource.name: now_ms - each.state.heard_at
+            each.resource.name: now_ms + self._api.clock.apart_ms - each.state.heard_at
             for each in self._watchers
             if each.state.heard_at is not None
         }
@@ -113,8 +123,20 @@ class KubernetesSource:
         return sum(each.state.events for each in self._watchers)
 
     def take(self, now_ms: int) -> Taken:
-        """What is new since the last time; nothing of the picture before it is full for the first time."""
+        """What is new since the last time; nothing of the picture before it is full for the first time.
+
+        All but the lags is on the API server's clock, where that is apart from ours.
+        """
         self._say_troubles()
+        apart_ms = self._api.clock.apart_ms
+        if not self._absences:
+            self._began_ms += apart_ms
+            self._absences = {
+                covers: Absence(self.settings.cluster, covers, self._began_ms, self._patience_ms)
+                for covers in _COVERS
+            }
+        drift = self._drift.observe(now_ms, apart_ms, self._api.clock.bounds())
+        now_ms += apart_ms
         rows: dict[str, list[object]] = {}
         censuses: tuple[Census, ...] = ()
         settled = self._counted or self.settled
@@ -130,6 +152,9 @@ class KubernetesSource:
             gaps, marks = absence.observe(now_ms, standings[covers])
             rows.setdefault("gaps_versions", []).extend(gaps)
             rows.setdefault("watermarks", []).extend(marks)
+        if drift is not None:
+            rows["findings_versions"] = [drift]
+            self._say_drift(apart_ms)
         openings: tuple[Opening, ...] = ()
         if not self._opened and (rows.get("watermarks") or censuses):
             self._opened = True
@@ -174,7 +199,15 @@ class KubernetesSource:
                 except Trouble:
                     break  # the server is away: the watches say so
                 known = found or {"metadata": {"uid": owner.uid}}
-                self._deliver([Event(self._wall(), OWNERS, ADDED if found else GONE, known)])
+                self._deliver([Event(self._now(), OWNERS, ADDED if found else GONE, known)])
+
+    def _say_drift(self, apart_ms: int) -> None:
+        self._log.warning(
+            "clocks apart",
+            cluster=self.settings.cluster,
+            what=f"the API server's clock is {apart_ms / 1000:+.1f} s from this machine's",
+            hint="set both by NTP; until then telemetry and holders are that far apart",
+        )
 
     def _say_troubles(self) -> None:
         for each in self._watchers:

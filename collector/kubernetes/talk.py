@@ -1,12 +1,14 @@
 """Talking to one API server through the official client: raw answers, and what went wrong as a value."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 import orjson
 
+from collector.kubernetes.clocks import ServerClock
 from collector.kubernetes.values import Json, mapping, text
+from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import ConfigurationError
 
@@ -75,8 +77,10 @@ class Client(Protocol):
 class Api:
     """One API server, as the configuration names it."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, wall: Callable[[], int] = now_ms) -> None:
         self._client = client
+        self._wall = wall
+        self.clock = ServerClock()
 
     @contextmanager
     def open(
@@ -97,8 +101,10 @@ class Api:
                 header_params=headers,
                 auth_settings=["BearerToken"],
             )
+            sent_ms = self._wall()
             got = self._client.call_api(*request, _request_timeout=(_CONNECT_S, read_s))
             answer = cast(Answer, got.response)
+            self.clock.observe(sent_ms, self._wall(), str(answer.headers.get("Date", "")))
             _check(answer)
             yield answer
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:

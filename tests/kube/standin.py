@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ class StandIn:
         self.answers: dict[str, deque[Answer]] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.closing = threading.Event()
+        self.ahead_s = 0.0  # by how much its clock is ahead
 
     def kubeconfig(self, folder: Path) -> Path:
         path = folder / "kubeconfig"
@@ -62,6 +64,11 @@ def standing_in() -> Generator[StandIn]:
         def do_GET(self) -> None:
             self.server_closing = stand_in.closing
             stand_in.answer(self)
+
+        @override
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            now = time.time() if timestamp is None else timestamp
+            return super().date_time_string(int(now + stand_in.ahead_s))
 
         @override
         def log_message(self, format: str, *args: Any) -> None:

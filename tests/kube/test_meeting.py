@@ -8,14 +8,16 @@ import polars as pl
 import pytest
 
 from analytics.usage import roll_up
-from collector.kubernetes.meeting import DISAGREE, Meeting, meet, named_by_labels
+from collector.kubernetes.instances import Instance, numbered
+from collector.kubernetes.meeting import Meeting, meet, named_by_labels
+from collector.kubernetes.seam import DISAGREE
 from collector.kubernetes.settings import SOURCE
 from quartermaster.clock import HOUR_MS
 from quartermaster.ids import content_id, device_id
-from quartermaster.records import LabelRef, Series, Watermark
+from quartermaster.records import Device, LabelRef, Series, Watermark
 from sql.checks import run
 from sql.ledger import Ledger, memory_ledger
-from tests.kube.raws import G, Told, at, node, pod, replaced
+from tests.kube.raws import G, Told, at, claim, mig, node, pod, replaced, resource_slice, with_claims
 
 MINUTE = 60
 
@@ -63,7 +65,11 @@ def pages(ledger: Ledger, gpus: dict[str, str], first: float, last: float) -> No
         for minute in range(int(first), int(last))
     ]
     mark = Watermark("c", "dcgm", "telemetry", at(last * MINUTE))
-    told = {"series_versions": series, "label_refs": list(labels.values()), "samples": pl.DataFrame(rows)}
+    told = {
+        "series_versions": series,
+        "label_refs": list(labels.values()),
+        "samples": pl.DataFrame(rows),
+    }
     ledger.append(f"pages/{first}", {**told, "watermarks": [mark]})
 
 
@@ -110,6 +116,87 @@ def test_a_holding_by_label_ends_with_its_allocation(ledger: Ledger):
     meet(ledger, "c", at(1200))
     ends = ledger.query("select epoch_ms(end_at) as e from holdings").rows()
     assert ends == [(at(650),)]
+
+
+def sliced(gi_id: str, gpu: str = "GPU-0", *devices: int, profile: str = "1g.10gb") -> Instance:
+    return Instance(gpu, gi_id, profile, devices)
+
+
+def instances(*uuids: str, profile: str = "1g.10gb") -> list[Device]:
+    devices = [mig(0, profile, f"{number}", uuid) for number, uuid in enumerate(uuids)]
+    told = Told().see(0, "nodes", node(gpus=0)).see(0, "resourceslices", resource_slice(devices))
+    return [each for each in told.devices() if each.kind == "mig"]
+
+
+def test_an_instance_is_the_one_that_its_pod_holds_and_the_last_is_the_last():
+    first, second = instances("MIG-a", "MIG-b")
+    seen = [sliced("7", "GPU-0", second.device_id), sliced("9")]
+    found = {each.mig_uuid: (each.gi_id, each.device_id) for each in numbered([first, second], seen)}
+    assert found == {"MIG-b": ("7", second.device_id), "MIG-a": ("9", first.device_id)}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        [sliced("7"), sliced("9")],
+        [sliced("7", "GPU-1")],
+        [sliced("7", profile="2g.20gb")],
+        [],
+        [sliced("7"), sliced("8"), sliced("9")],
+    ],
+    ids=["two of two, and no pod", "another GPU", "another profile", "none", "more than there are"],
+)
+def test_which_instance_is_which_is_not_guessed(seen: list[Instance]):
+    assert numbered(instances("MIG-a", "MIG-b"), seen) == []
+
+
+def test_samples_meet_an_instance_that_dra_gave(ledger: Ledger):
+    """A claim of a static MIG device: its samples come by number, are met by the pod's label, and tell computing."""
+    told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=0, labels={"nvidia.com/gpu.count": "1"}))
+    cut = [mig(0, "1g.10gb", "9-0", "MIG-a"), mig(0, "1g.10gb", "9-1", "MIG-b")]
+    told.see(0, "resourceslices", resource_slice(cut))
+    told.see(1, "resourceclaims", claim("g", ["gpu-0-mig-9-1"], ["a"]))
+    told.see(1, "pods", pod("a", gpus=0, started=3, spec=with_claims("g")))
+    holders(ledger, told, 7300)
+    series = [
+        Series(
+            "c", content_id(gi), at(0), None, "dcgm", "n1", "GPU-0", gi, "", "1g.10gb", "", 0, "mig", "3", "t"
+        )
+        for gi in ("11", "12")
+    ]
+    ref = LabelRef("c", content_id("a"), "ns", "a", "main", "", "")
+    rows: list[dict[str, Any]] = [
+        {
+            "cluster": "c",
+            "series_id": content_id(gi),
+            "sampled_at": at(minute * MINUTE),
+            "source": "dcgm",
+            "hold_ms": 150_000,
+            "gr_engine_permille": 900,
+            "label_ref": content_id("a") if gi == "12" else None,
+        }
+        for gi in ("11", "12")
+        for minute in range(1, 121)
+    ]
+    mark = Watermark("c", "dcgm", "telemetry", at(7300))
+    samples = pl.DataFrame(rows, infer_schema_length=None)
+    told_rows = {"series_versions": series, "label_refs": [ref], "samples": samples, "watermarks": [mark]}
+    ledger.append("cut", told_rows)
+    meet(ledger, "c", at(7300))
+    assert ledger.query("select mig_uuid, gi_id from devices where kind = 'mig' order by all").rows() == [
+        ("MIG-a", "11"),
+        ("MIG-b", "12"),
+    ]
+    roll_up(ledger, at(8000), "UTC")
+    query = """
+        select sum(computing_pms) as computing, sum(held_pms) as held from usage_hourly
+        where allocation_id is not null and row_start_at = make_timestamptz(?)
+    """
+    assert ledger.query(query, [at(0) * 1000]).rows() == [
+        (G // 7 * (HOUR_MS - 60_000), G // 7 * (HOUR_MS - 1000))
+    ]
+    assert ledger.query("select count(*) as n from findings")["n"].item() == 0
+    assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
 def meeting(

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from collector.batch import Batch, commit
 from collector.kubernetes.stream import ADDED, GONE
 from quartermaster.person import person_id
 from quartermaster.team import Rule, pattern_id
-from tests.kube.raws import SETTINGS, Told, node, pod, replaced
+from sql.ledger import frame, memory_ledger
+from sql.people import erase
+from tests.kube.raws import SETTINGS, Told, at, node, pod, replaced
 
 
 def metadata(name: str, uid: str, owner: tuple[str, str, str, str] | None = None) -> dict[str, Any]:
@@ -59,7 +62,12 @@ def test_the_chain_is_kept_when_the_owner_is_deleted_with_orphans():
 
 
 def test_a_ring_of_owners_ends():
-    told = Told().see(0, "owners", metadata("train-1", "uid-job", JOB), ADDED).see(1, "pods", pod(owner=JOB))
+    told = (
+        Told()
+        .see(0, "nodes", node())
+        .see(0, "owners", metadata("train-1", "uid-job", JOB), ADDED)
+        .see(1, "pods", pod(owner=JOB))
+    )
     found = told.take().workload()
     assert (found.name, json.loads(found.owner_chain)) == ("train-1", ["Job/train-1"])
 
@@ -110,3 +118,25 @@ def test_a_person_is_a_pseudonym_and_a_pattern_never_a_name():
     assert told.take().workload().person_id == person_id(SETTINGS.person_key, "ann")
     assert json.loads(told.allocation().user_patterns) == [pattern_id("user", "a*")]
     assert "ann" not in str(told.rows)
+
+
+def test_names_are_kept_where_pseudonyms_are_off_and_stay_erased():
+    """In the table `people` alone, once, until `person erase`: then they do not come back by themselves."""
+    told = Told(replaced(names=True)).see(0, "nodes", node())
+    told.see(1, "pods", pod("a", labels={"user": "ann"})).see(1, "pods", pod("b", labels={"user": "ben"}))
+    rows = {table: frame(each) for table, each in told.picture.take(at(2)).items()}
+    assert "ann" not in str({table: each for table, each in rows.items() if table != "people"})
+    again = (
+        Told(replaced(names=True)).see(0, "nodes", node()).see(1, "pods", pod("c", labels={"user": "ann"}))
+    )
+    more = {table: frame(each) for table, each in again.picture.take(at(3)).items()}
+    query = "select name, person_id from people order by name"
+    with memory_ledger() as ledger:
+        commit(ledger, Batch("w/1/1", at(2), rows))
+        (ann, person), (ben, _) = ledger.query(query).rows()
+        assert (ann, ben) == ("ann", "ben")
+        commit(ledger, Batch("w/2/1", at(3), more))
+        assert len(ledger.query(query).rows()) == 2, "a name is told once"
+        erase(ledger, person, "me", at(4))
+        commit(ledger, Batch("w/3/1", at(5), more))
+        assert [name for name, _ in ledger.query(query).rows()] == ["ben"]
