@@ -71,6 +71,7 @@ class Book:
             for owner, claim in theirs.items():
                 self.marks[owner, device_id] = claim.marks
                 self.seen[owner] = look.at_ms
+                self._match_again(owner, look)
         self.looked |= dict.fromkeys(on, look.at_ms)
         self.looked = {device_id: at for device_id, at in self.looked.items() if device_id in devices}
 
@@ -157,6 +158,13 @@ class Book:
             evidence=claim.evidence,
         )
         self._share(device, starts[1])
+
+    def _match_again(self, owner: Owner, look: Look) -> None:
+        """Rules, and whose groups are which, may have changed while the owner holds."""
+        allocation, patterns = self.allocations[owner], self.people.patterns(owner, look)
+        if patterns != allocation.user_patterns:
+            allocation = replace(allocation, user_patterns=patterns, revision=allocation.revision + 1)
+            self.allocations[owner] = self.told.allocations[allocation.allocation_id] = allocation
 
     def _share(self, device: Device, at_ms: int) -> None:
         """From an instant on all who are on the device have equal parts."""

@@ -86,6 +86,8 @@ class Fleet:
     def _put_node(self, seen: Mapping[str, Gpu], at_ms: int) -> None:
         uuids = {device.gpu_uuid for device in self.open_devices()}
         key: Key = self.settings.node
+        for other in self.nodes.open.keys() - {key}:  # the host has another name now
+            self.nodes.end(other, at_ms)
         if not uuids:
             self.nodes.end(key, at_ms)
             return

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from collector.nvml.book import Book
+from collector.nvml.claims import Mark
 from collector.nvml.fleet import Fleet
 from collector.nvml.owner import Owner
 from collector.spool import sync_folder
@@ -74,17 +75,24 @@ def _fill(value: Mapping[str, Any], fleet: Fleet, book: Book) -> None:
     devices = [Device(**each) for each in value["devices"]]
     owners: list[Owner] = [Owner(each["kind"], each["name"], each["uid"]) for each in value["owners"]]
     allocations = [Allocation(**each["allocation"]) for each in value["owners"]]
+    seats: list[tuple[Owner, Holding, frozenset[Mark]]] = [
+        (
+            owners[int(each["owner"])],
+            Holding(**each["holding"]),
+            frozenset((int(pid), int(ticks)) for pid, ticks in each["marks"]),
+        )
+        for each in value["seats"]
+    ]
+    looked, sick, boot_id = dict(value["looked"]), dict(value["sick"]), str(value["boot_id"])
     for node in nodes:
         fleet.nodes.open[node.node] = node
     for device in devices:
         fleet.devices.open[device.device_id] = device
-    fleet.sick.update(value["sick"])
-    book.boot_id = value["boot_id"]
-    book.looked.update(dict(value["looked"]))
+    fleet.sick.update(sick)
+    book.boot_id = boot_id
+    book.looked.update(looked)
     for owner, each, allocation in zip(owners, value["owners"], allocations, strict=True):
         book.allocations[owner], book.seen[owner] = allocation, each["seen_ms"]
-    for each in value["seats"]:
-        holding = Holding(**each["holding"])
-        seat = (owners[int(each["owner"])], holding.device_id)
-        book.holdings[seat] = holding
-        book.marks[seat] = frozenset((int(pid), int(ticks)) for pid, ticks in each["marks"])
+    for owner, holding, marks in seats:
+        book.holdings[owner, holding.device_id] = holding
+        book.marks[owner, holding.device_id] = marks

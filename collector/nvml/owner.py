@@ -57,12 +57,6 @@ def short(owner: Owner) -> str:
     return owner.name[:_SHORT] if hexadecimal else owner.name
 
 
-def slice_uid(cgroup: str) -> int | None:
-    """The user whose slice the control group is below, None for others."""
-    found = [match for _, path in _lines(cgroup) if (match := _SLICE.search(path))]
-    return int(found[0]["uid"]) if found else None
-
-
 def _container(path: str) -> re.Match[str] | None:
     return _CONTAINER.search(path) or _NAMED.match(path)
 

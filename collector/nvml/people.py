@@ -55,9 +55,6 @@ class People:
             name=name,
             person_id=person,
         )
-        patterns: list[int] = []
-        if user is not None:
-            patterns = user_pattern_ids(settings.rules, unix_user=user.name, unix_groups=user.groups)
         return workload, Allocation(
             cluster=settings.cluster,
             allocation_id=content_id("allocation", *key, settings.node, start_ms),
@@ -71,8 +68,16 @@ class People:
             pod=name,
             pod_uid=owner.name if owner.kind == POD else "",
             sure_start_at=look.at_ms,
-            user_patterns=json.dumps(patterns),
+            user_patterns=self.patterns(owner, look),
         )
+
+    def patterns(self, owner: Owner, look: Look) -> str:
+        """The ids of the rules' patterns that the owner's user, or one of the groups, matches; JSON."""
+        user = self._user(owner, look)
+        if user is None:
+            return "[]"
+        rules = self.settings.rules
+        return json.dumps(user_pattern_ids(rules, unix_user=user.name, unix_groups=user.groups))
 
     def _user(self, owner: Owner, look: Look) -> User | None:
         return None if owner.uid < 0 else look.users.get(owner.uid, User(owner.uid, str(owner.uid)))

@@ -63,7 +63,8 @@ class Proc:
         except OSError:
             return False
         told = [line.split() for line in mounts]
-        options = [each[3] for each in told if len(each) > 3 and each[1] == "/proc" and each[2] == "proc"]
+        here = {"/proc", str(self._root)}
+        options = [each[3] for each in told if len(each) > 3 and each[1] in here and each[2] == "proc"]
         return os.geteuid() != 0 and any(
             option in {"hidepid=2", "hidepid=4", "hidepid=invisible", "hidepid=ptraceable"}
             for each in options

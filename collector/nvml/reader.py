@@ -18,7 +18,7 @@ from typing import BinaryIO
 from collector.nvml.jobs import jobs_on
 from collector.nvml.library import Library, SessionError
 from collector.nvml.look import Gpu, Look, Unusable, User, to_line
-from collector.nvml.owner import slice_uid
+from collector.nvml.owner import owner_of
 from collector.nvml.procfs import Proc
 
 # A user's groups are looked up again after so long.
@@ -46,7 +46,7 @@ class Reader:
         processes = {pid: process for pid, process in found.items() if process is not None}
         jobs = jobs_on(self._cgroup, proc)
         uids = {each.uid for each in (*processes.values(), *jobs)}
-        uids |= {uid for process in processes.values() if (uid := slice_uid(process.cgroup)) is not None}
+        uids |= {owner_of(process.cgroup, process.uid).uid for process in processes.values()}
         return Look(
             at_ms=at_ms,
             boot_id=proc.boot_id,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from collector.nvml.look import LOST, Gpu, Instance, Job, Look, Process, User
 from collector.nvml.memory import restore, save
 from collector.nvml.picture import Picture
 from collector.nvml.settings import Settings
+from quartermaster.errors import InputError
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
 from quartermaster.person import person_id
@@ -256,10 +258,78 @@ def test_an_xid_that_takes_a_gpu_away_and_the_reset_that_brings_it_back():
     assert told == [(at(0), at(30), True), (at(30), at(90), False), (at(90), None, True)]
 
 
-def test_a_memory_that_is_damaged_is_told_and_left(tmp_path: Path):
+def test_rules_that_change_hold_for_who_is_there(tmp_path: Path):
+    mine = process(1, 10)
+    diary = Diary().see(look(0, {}), look(30, {"a": [mine]}))
+    diary.settings = replace(SETTINGS, rules=(Rule("new", unix_group="vis*"),))
+    diary.begin_anew(tmp_path)
+    diary.see(look(60, {"a": [mine]}))
+    (allocation,) = diary.allocations.values()
+    assert json.loads(allocation.user_patterns) == [pattern_id("unix_group", "vis*")]
+    assert (allocation.start_at, allocation.end_at) == (at(10), None)
+
+
+def test_a_host_with_another_name_is_another_node(tmp_path: Path):
     diary = Diary().see(look(0, {"a": [process(1, -5)]}))
-    save(tmp_path / "m.json", diary.picture.fleet, diary.picture.book)
-    assert (tmp_path / "m.json").stat().st_mode & 0o077 == 0
+    diary.settings = replace(SETTINGS, node="n2")
+    diary.begin_anew(tmp_path)
+    diary.see(look(60, {"a": [process(1, -5)]}))
+    nodes = diary.picture.fleet.nodes.drain()
+    assert [(each.node, each.start_at, each.end_at) for each in nodes] == [
+        ("n1", at(0), at(60)),
+        ("n2", at(60), None),
+    ]
+    assert {(each.node, each.end_at) for each in diary.devices.values() if each.device_id == A} == {
+        ("n1", at(60)),
+        ("n2", None),
+    }
+
+
+def test_with_slurm_alone_only_its_jobs_hold():
+    inside = process(1, 10, cgroup="0::/system.slice/slurmstepd.scope/job_7/step_0")
+    job = Job("7", 1000, at(5))
+    diary = Diary(replace(SETTINGS, source="slurm"))
+    diary.see(look(0, {}), look(30, {"a": [inside, process(2, 10, uid=1001)]}, jobs=(job,)))
+    assert [(each.source, each.namespace, each.pod) for each in diary.allocations.values()] == [
+        ("slurm", "slurm", "7")
+    ]
+    assert diary.spans(A) == [(at(10), None, GPU_PARTS)]
+    told = diary.picture.take(at(30))
+    marks = told.frames["watermarks"].select("source", "covers").rows()
+    assert sorted(marks) == [("nvml", "telemetry"), ("slurm", "holders")]
+    assert told.frames["authority_versions"].select("source", "rank").rows() == [("slurm", 40)]
+
+
+def test_a_clock_that_goes_back_makes_no_span_end_before_it_begins():
+    one, two = process(1, 10), process(2, 40, uid=1001)
+    diary = Diary().see(look(0, {}), look(60, {"a": [one]}), look(20, {"a": [one, two]}))
+    diary.see(look(15, {"a": [two]}), look(90, {}))
+    for each in (*diary.allocations.values(), *diary.holdings.values(), *diary.devices.values()):
+        assert each.end_at is None or each.end_at >= each.start_at
+    assert [end for _, end, _ in diary.spans(A)][-1] == at(90)
+
+
+def test_a_memory_is_its_owners_alone_and_one_that_is_damaged_is_refused(tmp_path: Path):
+    file = tmp_path / "m.json"
+    diary = Diary().see(look(0, {"a": [process(1, -5)]}))
+    save(file, diary.picture.fleet, diary.picture.book)
+    assert file.stat().st_mode & 0o077 == 0  # it has users' numbers
+    whole = file.read_text()
+    for damaged in (
+        "",
+        "[]",
+        "{}",
+        whole[:-9],
+        whole.replace('"form": 1', '"form": 2'),
+        whole.replace("owner", "x"),
+    ):
+        file.write_text(damaged)
+        fresh = Picture(SETTINGS)
+        with pytest.raises(InputError, match="is damaged"):
+            restore(file, fresh.fleet, fresh.book)
+        assert not fresh.fleet.devices.open
+        assert not fresh.book.holdings
+    assert not restore(tmp_path / "none", diary.picture.fleet, diary.picture.book)
 
 
 # A random script: which process is on which GPU between which looks.

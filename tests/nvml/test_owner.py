@@ -2,7 +2,7 @@
 
 import pytest
 
-from collector.nvml.owner import CONTAINER, JOB, POD, UNIT, USER, Owner, owner_of, short, slice_uid
+from collector.nvml.owner import CONTAINER, JOB, POD, UNIT, USER, Owner, owner_of, short
 
 ID = "3f2c" * 16
 USERS = "/user.slice/user-1000.slice"
@@ -65,8 +65,3 @@ def test_the_owner(cgroup: str, expected: Owner):
 def test_a_containers_id_is_shortened_its_name_is_not():
     assert short(Owner(CONTAINER, ID, 0)) == ID[:12]
     assert short(Owner(CONTAINER, "lab", 0)) == "lab"
-
-
-def test_the_user_of_a_slice():
-    assert slice_uid(f"0::{USERS}/session-3.scope") == 1000
-    assert slice_uid("0::/system.slice/x.service") is None
