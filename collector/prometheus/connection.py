@@ -145,7 +145,14 @@ class Connection:
         return b"".join(pieces)
 
     def _look(self, response: requests.Response, **told: object) -> None:
-        """See to it that a response is an answer of a Prometheus before anybody reads it. Streams keep flowing."""
+        """See to it that a response is an answer of a Prometheus before anybody reads it."""
+        try:
+            self._judge(response, streamed=bool(told.get("stream")))
+        except BaseException:
+            response.close()
+            raise
+
+    def _judge(self, response: requests.Response, *, streamed: bool) -> None:
         status = response.status_code
         if response.is_redirect:
             raise redirected(self.url, response.headers.get("Location", ""))
@@ -162,7 +169,7 @@ class Connection:
             raise no_json(self.url, f"status {status}: {text}")
         if "json" not in response.headers.get("Content-Type", ""):
             raise no_json(self.url, f"{response.headers.get('Content-Type', 'no type')!r} instead of JSON")
-        if not told.get("stream"):
+        if not streamed:
             self._warned(response)
 
     def _warned(self, response: requests.Response) -> None:

@@ -102,14 +102,14 @@ def _pages(parts: Sequence[_Part]) -> tuple[Instants, int]:
     for part in parts:
         by_origin.setdefault(part.voice.origin, []).append(part)
     instants = {origin: _union([part.at_ms for part in theirs]) for origin, theirs in by_origin.items()}
-    first, *others = sorted(instants, key=lambda origin: (-len(instants[origin]), origin))
-    kept, interval_ms = instants[first], _usual_interval_ms(instants[first])
+    first, *others = sorted(instants)
+    kept, interval_ms = instants[first], _usual_interval_ms(max(instants.values(), key=len))
     told = _told(by_origin[first])
     for origin in others:
         theirs, more = instants[origin], _told(by_origin[origin])
         if more & told:
-            # A page that says the same and was scraped by somebody else just now is no other page. The origin
-            # with the most pages counts; the others fill its holes.
+            # A page that says the same and was scraped by somebody else just now is no other page. The first
+            # origin by name counts, in whatever slices it is read; the others fill its holes.
             theirs = theirs[_distance(theirs, kept) >= interval_ms * _NEAR]
         kept, told = np.union1d(kept, theirs), told | more
     return kept, interval_ms
