@@ -81,7 +81,7 @@ def cluster() -> tuple[Snapshot, Findings]:
         for number in range(2)
     )
     idle = tuple(Idle(each.uid, NOW - 90 * MINUTE_MS, evidence) for each in workloads[::10])
-    snapshot = Snapshot("large", NOW, NOW, nodes, workloads, waiting, promises, unit_parts={"shared": TENTH})
+    snapshot = Snapshot("large", NOW, NOW, nodes, workloads, waiting, promises)
     return snapshot, Findings(idle, frozenset({"shared", "whole"}))
 
 

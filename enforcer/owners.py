@@ -69,6 +69,8 @@ def _waits_for_nobody(making: Making, claim: Claim) -> bool:
 def _is_given_room(making: Making, claim: Claim) -> None:
     """Find victims for it, or for as many of its pods as can run."""
     everybody = prospects(making, claim)
+    if making.snapshot.queues_reclaim:
+        everybody = [each for each in everybody if each.idle]
     ripe = [each for each in everybody if each.ripe_at_ms <= making.snapshot.at_ms]
     tally = Tally(making.room, making.standings[claim.waiting.pool], making.rules, claim.waiting.team)
     chosen = _smallest(making, claim.ask, ripe, tally)
@@ -169,7 +171,12 @@ def _is_refused(
 
     verdict, until_ms = Verdict.NONE_FITS, None
     words = f"even without the {len(everybody)} that may be taken, {gpus(claim.parts)} do not fit where its pods may be"
-    if young and enough_by(young[-1]):
+    if making.snapshot.queues_reclaim:
+        verdict, words = (
+            Verdict.LEFT,
+            "nothing idle fits it; what is borrowed is for the queue system to take back",
+        )
+    elif young and enough_by(young[-1]):
         until_ms = young[bisect_left(young, True, key=enough_by)]
         verdict = Verdict.YOUNG
         words = f"borrowers keep their GPUs until they have had their minimum runtime, at {to_iso(until_ms)}"

@@ -94,6 +94,7 @@ class Verdict(StrEnum):
     RELEASED = "GPUs that are being released fit it"
     BOOTING = "a node that is booting fits it"
     TAKEN = "GPUs are taken for it"
+    LEFT = "its queue system takes borrowed GPUs back by itself"
     YOUNG = "borrowers are given their minimum runtime"
     NONE_FITS = "nothing that may be taken fits it"
     ABOVE = "it asks for more than its team's guarantee"

@@ -155,5 +155,5 @@ class Snapshot:
     coming: tuple[Coming, ...] = ()
     budgets: tuple[Budget, ...] = ()
     takings: tuple[Taking, ...] = ()
-    unit_parts: Mapping[str, int] = field(default_factory=dict[str, int])  # by pool, where not whole GPUs
     queues_order: bool = False  # a queue system admits what waits; it is not started or held back by us
+    queues_reclaim: bool = False  # it takes borrowed GPUs back by itself; what it does not see is idleness

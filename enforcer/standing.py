@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 from enforcer.harm import held_parts
 from enforcer.snapshot import Promise, Snapshot, Waiting, Workload
@@ -47,7 +48,8 @@ class Standing:
     def claim(self, team: str) -> tuple[int, bool]:
         """What it may still ask back as an owner, and whether that is its department's guarantee, not its own."""
         share = self.shares[team]
-        own = share.assured_parts - self.held.get(team, 0)
+        # A guarantee of half a GPU is a whole one where there are no halves; nobody is taken for the other half.
+        own = min(share.assured_parts, self.promise(team).guaranteed_parts) - self.held.get(team, 0)
         department = self.promise(team).department
         stated = self.departments.get(department)
         if stated is None or not stated.guaranteed_parts:
@@ -93,7 +95,7 @@ def standings(snapshot: Snapshot, policy: PolicyPart) -> dict[str, Standing]:
         waiting.setdefault(each.pool, []).append(each)
     for promise in snapshot.promises:
         promises.setdefault(promise.pool, []).append(promise)
-    free = _free_parts(snapshot)
+    free, units = _free_parts(snapshot), _units(snapshot)
     pools = sorted({*holders, *waiting, *promises, *free})
     return {
         pool: _standing(
@@ -101,7 +103,7 @@ def standings(snapshot: Snapshot, policy: PolicyPart) -> dict[str, Standing]:
             free.get(pool, 0),
             (holders.get(pool, ()), waiting.get(pool, ()), promises.get(pool, ())),
             policy,
-            snapshot.unit_parts.get(pool, GPU_PARTS),
+            units.get(pool, 0) or GPU_PARTS,
         )
         for pool in pools
     }
@@ -186,6 +188,19 @@ def _name_of(department: str, teams: Sequence[str]) -> str:
     while name in teams:
         name += " department"
     return name
+
+
+def _units(snapshot: Snapshot) -> dict[str, int]:
+    """The smallest thing that can be given in each pool: a GPU, unless its nodes have slices or pods ask for some."""
+    sizes: dict[str, set[int]] = {}
+    for node in snapshot.nodes:
+        parts = dict(node.unit_parts)
+        sizes.setdefault(node.pool, set()).update(parts.get(unit, 0) for unit, count in node.units if count)
+    for workload in snapshot.workloads:
+        sizes.setdefault(workload.pool, set()).update(pod.parts for pod in workload.pods)
+    for each in snapshot.waiting:
+        sizes.setdefault(each.pool, set()).update(parts for _, _, parts in each.pods)
+    return {pool: gcd(*found) for pool, found in sizes.items()}
 
 
 def _free_parts(snapshot: Snapshot) -> dict[str, int]:

@@ -75,8 +75,8 @@ def draw(seed: int) -> tuple[Snapshot, Findings, PolicyPart]:
         tuple(_coming(drawing)),
         tuple(Budget(f"ns/{name}", random.randrange(4)) for name in ("p", "q")),
         takings,
-        {"mig": SLICE},
         queues_order=random.random() < 0.3,
+        queues_reclaim=random.random() < 0.1,
     )
     return snapshot, _findings(drawing, workloads), _policy(random)
 
@@ -238,7 +238,10 @@ def _promises(drawing: Drawing) -> Iterator[Promise]:
     for team in TEAMS:
         for pool, unit in (("whole", GPU_PARTS), ("mig", SLICE)):
             if random.random() < 0.8:
-                guaranteed = random.choice((4, 8, 16) if team == "a" else (0, 1, 2, 4)) * unit
+                guaranteed = (
+                    random.choice((0, 0, 0, unit // 2))
+                    + random.choice((4, 8, 16) if team == "a" else (0, 1, 2, 4)) * unit
+                )
                 limit = None if random.random() < 0.7 else guaranteed + random.randrange(6) * unit
                 department = random.choice(("", "x", "y"))
                 yield Promise(team, pool, guaranteed, limit, random.randint(1, 3), department)

@@ -94,6 +94,8 @@ class Court:
             yield f"rule 8: {name}: the team takes from itself"
         if not self.may_be_taken(workload):
             yield f"rules 8, 11: {name}: it may not be taken"
+        if self.snapshot.queues_reclaim and not self.is_idle(workload):
+            yield f"{name}: the queue system takes it back by itself"
         overdue = self.is_idle(workload) and self.stage(workload) == "take"
         if not workload.preemptible and not overdue:
             yield f"rule 8: {name}: it is not preemptible"
@@ -394,6 +396,7 @@ class Court:
             and each.pool == owner.pool
             and each.team != owner.team
             and self.may_be_taken(each)
+            and (idle or not self.snapshot.queues_reclaim)
             and (each.preemptible or (idle and self.stage(each) == "take"))
             and (idle or self.snapshot.at_ms - begun >= self.policy.minimum_runtime_ms)
             and not self.took(each.uid, owner.uid)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from enforcer.plan import Act, Step, Verdict
-from enforcer.shape import Taint
-from enforcer.snapshot import FOREVER_MS, Budget, Coming, Taking
+from enforcer.shape import Shape, Taint
+from enforcer.snapshot import FOREVER_MS, Budget, Coming, Node, Taking
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
 from quartermaster.parts import GPU_PARTS
-from tests.enforcer.clusters import NOW
+from tests.enforcer.clusters import MIG, NOW, SLICE
 from tests.enforcer.scenes import answer, ask, done, idle, job, made, node, promise, scene, shape, taken
 
 ONE = (node("n1"),)
@@ -228,6 +228,28 @@ def test_a_smaller_choice_is_found_where_gathering_from_the_least_harm_misses_it
     assert taken(made(scene(TWO, A8, *small, *large, ask("q", "a", gpus=8)))) == ["l0", "l1"]
 
 
+def test_two_are_found_where_every_way_of_gathering_ends_with_three() -> None:
+    # Node by node, by harm and by size c, e and f come first; a and b, who lie across two nodes, are fewer.
+    nodes = (
+        *(node(f"n{n}") for n in range(1, 5)),
+        node("n5", schedulable=False),
+        node("n6", schedulable=False),
+    )
+    across = [job(uid, "b", "n1", "n2", gpus=4, ran=900) for uid in ("a", "b")]
+    spread = [job(uid, "c", "n4", "n5", "n6", gpus=4, ran=20) for uid in ("e", "f")]
+    wish = ask("q", "a", gpus=8, pods=2)
+    plan = made(scene(nodes, promise("a", 16), *across, *spread, job("c", "c", "n3", gpus=8, ran=20), wish))
+    assert taken(plan) == ["a", "b"]
+
+
+def test_among_very_many_nobody_is_taken_who_is_not_needed() -> None:
+    nodes = tuple(node(f"n{n}") for n in range(10))
+    jobs = [job(f"j{n:02d}", "b", f"n{n % 10}", ran=20 + (n * 37) % 80) for n in range(80)]
+    plan = made(scene(nodes, A8, *jobs, ask("q", "a", gpus=8)))
+    assert len(taken(plan)) == 8
+    assert len({pod[2] for action in plan.actions for pod in action.target.pods}) == 1
+
+
 def test_what_stands_idle_is_taken_before_what_computes() -> None:
     working, still = (
         job("b1", "b", "n1", gpus=8, ran=20),
@@ -338,6 +360,32 @@ def test_pods_that_may_take_one_anothers_places_are_not_sure_to_fit() -> None:
     plan = made(scene(nodes, A8, job("b1", "b", "n3", gpus=8), wish))
     assert (taken(plan), answer(plan).verdict) == ([], Verdict.UNSURE)
     assert answer(made(scene((node("n1", 6), node("n2", 8)), A8, wish))).verdict is Verdict.FREE
+
+
+def test_what_a_queue_system_takes_back_by_itself_is_left_to_it_but_not_what_stands_idle() -> None:
+    snapshot = scene(
+        ONE, A8, job("b1", "b", "n1", gpus=8), ask("q", "a", gpus=8), queues_order=True, queues_reclaim=True
+    )
+    assert (taken(made(snapshot)), answer(made(snapshot)).verdict) == ([], Verdict.LEFT)
+    assert taken(made(snapshot, idle("b1", 45))) == ["b1"]
+
+
+def test_a_guarantee_of_a_part_takes_no_whole_gpu() -> None:
+    snapshot = scene(
+        ONE, promise("a", 2.5), job("b1", "b", "n1", gpus=8), ask("q", "a", gpus=1, pods=3, gang_minimum=1)
+    )
+    assert answer(made(snapshot)).gains_parts == 2 * GPU_PARTS
+
+
+def test_slices_are_dealt_where_there_are_slices() -> None:
+    sliced = Node("n1", "whole", ((MIG, 7),), ((MIG, SLICE),), 64_000, 64_000)
+    one = Shape(((MIG, 1),))
+    holder = job("b1", "b", "n1")
+    (pod,) = holder.pods
+    pods = tuple(replace(pod, uid=f"b1-{n}", shape=one, parts=SLICE) for n in range(7))
+    wish = replace(ask("q", "a"), pods=((one, 1, SLICE),))
+    plan = made(scene((sliced,), promise("a", 1 / 7), replace(holder, pods=pods), wish))
+    assert (taken(plan), answer(plan).gains_parts) == (["b1"], SLICE)
 
 
 # Who could be faster
