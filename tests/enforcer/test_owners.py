@@ -250,6 +250,15 @@ def test_among_very_many_nobody_is_taken_who_is_not_needed() -> None:
     assert len({pod[2] for action in plan.actions for pod in action.target.pods}) == 1
 
 
+def test_what_was_gathered_and_is_not_needed_in_the_end_is_left() -> None:
+    # Of each node's six small jobs and one of two GPUs, the large one and five of the others give seven.
+    nodes = tuple(node(f"n{n}") for n in range(10))
+    small = [job(f"s{n:02d}", "b", f"n{n % 10}", ran=20 + (n * 37) % 80) for n in range(60)]
+    large = [job(f"l{n}", "b", f"n{n}", gpus=2, ran=500) for n in range(10)]
+    plan = made(scene(nodes, A8, *small, *large, ask("q", "a", gpus=7)))
+    assert len(taken(plan)) == 6
+
+
 def test_what_stands_idle_is_taken_before_what_computes() -> None:
     working, still = (
         job("b1", "b", "n1", gpus=8, ran=20),
@@ -295,6 +304,14 @@ def test_a_gang_goes_whole_and_what_it_leaves_over_serves_the_next() -> None:
     assert taken(plan) == ["b1"]
     assert plan.actions[0].target.pods == (("b1-0", "", "n1"), ("b1-1", "", "n2"))
     assert answer(plan, "q2").verdict is Verdict.RELEASED
+
+
+def test_pods_that_are_on_their_way_out_are_not_taken_again() -> None:
+    gang = job("b1", "b", "n1", "n2", gpus=4)
+    leaving = replace(gang, pods=(replace(gang.pods[0], terminating=True), gang.pods[1]))
+    plan = made(scene((node("n1", 4), node("n2", 4)), A8, leaving, ask("q", "a", gpus=4, pods=2)))
+    assert [pod[0] for pod in plan.actions[0].target.pods] == ["b1-1"]
+    assert plan.actions[0].frees_parts == 4 * GPU_PARTS
 
 
 def test_pods_that_need_no_gang_are_served_as_far_as_it_goes() -> None:
