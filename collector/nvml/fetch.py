@@ -34,6 +34,11 @@ class Fetcher:
         self._timeout_s = timeout_ms / 1000
         self._reader: asyncio.subprocess.Process | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """The reader's number, None while there is none."""
+        return None if self._reader is None else self._reader.pid
+
     async def fetch(self, pids: Iterable[int] = ()) -> Look | Failure:
         """A look at the host, with what /proc says of these processes too; or why there is none."""
         line = b""

@@ -273,6 +273,62 @@ def test_the_bill_by_the_command(told: Lab):
     assert "daemon" not in told.log.getvalue()
 
 
+def test_a_mig_host_and_an_xid(lab: Lab):
+    """GPU 0 is cut into 3g.40gb, which daemon computes on from the beginning, and 1g.10gb, which www-data holds idle
+    up to the look at 30; at 60 it is cut otherwise. GPU 1 has an XID 48 in the look at 30."""
+
+    async def two_hours() -> None:
+        lab.script.gpu(0, mig=1)
+        lab.script.gpu(1)
+        lab.begin()
+        for minute in range(0, 131, EVERY):
+            lab.at(minute)
+            lab.process(501, 1, -10)
+            lab.process(502, 33, -10)
+            lab.script.instances = []
+            if minute < 60:
+                lab.script.instance(0, 1, "3g.40gb", gr=80, sm_util=70, tensor=60, dram=50, used=1000)
+                lab.script.instance(0, 3, "1g.10gb", gr=0, sm_util=0, tensor=0, dram=0, used=10)
+                lab.script.processes = {0: ["501 1", "502 3"] if minute < 30 else ["501 1"]}
+            else:
+                lab.script.instance(0, 2, "7g.80gb", gr=0, sm_util=0, tensor=0, dram=0, used=10)
+                lab.script.processes = {}
+            lab.script.gpus[0]["energy"] = 1_000_000 + minute * 60 * 300_000
+            lab.script.lines = ["xid 1 48 1"] if minute == 30 else []
+            lab.script.write()
+            await lab.loop.look()
+        await lab.loop.stop()
+        lab.flush()
+
+    asyncio.run(two_hours())
+    roll_up(lab.ledger, T0 + 300 * MINUTE)
+    seventh = GPU_PARTS // 7
+    rows = lab.rows(
+        "select d.kind, d.profile, u.team, sum(held_pms)::bigint as held, sum(computing_pms)::bigint as computing, "
+        "sum(idle_pms)::bigint as idle, sum(unallocated_pms)::bigint as free, sum(unavailable_pms)::bigint as bad, "
+        "sum(energy_j)::bigint as energy from usage_hourly as u "
+        "inner join (select distinct device_id, kind, profile from devices) as d using (device_id) group by all"
+    )
+    told = {
+        (row["kind"], row["profile"], row["team"]): {
+            name: row[name] / MINUTE for name in ("held", "computing", "idle", "free", "bad") if row[name]
+        }
+        for row in rows
+    }
+    # GPM needs two samples: in its first five minutes an instance that computes is not known to.
+    assert told == {
+        ("mig", "3g.40gb", "vision"): {"held": 60 * 3 * seventh, "computing": 55 * 3 * seventh},
+        ("mig", "1g.10gb", "speech"): {"held": 30 * seventh, "idle": 25 * seventh},
+        ("mig", "1g.10gb", None): {"free": 30 * seventh},
+        ("uncarved", "", None): {"free": 60 * 3 * seventh},
+        ("mig", "7g.80gb", None): {"free": 60 * GPU_PARTS},
+        ("gpu", "", None): {"free": 30 * GPU_PARTS, "bad": 90 * GPU_PARTS},
+    }
+    energy = {row["profile"]: row["energy"] for row in rows if row["team"]}
+    assert energy["3g.40gb"] == pytest.approx(300 * 3600 * 3 / 7, rel=0.001)  # the GPU's, by parts
+    assert checks.run(lab.ledger) == []
+
+
 def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     lab.script.gpu(0)
     lab.script.processes = {0: ["501"]}
