@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from collector.attribution import SOURCE as LABELS
 from collector.kubernetes.configured import settings_of
@@ -43,8 +44,13 @@ class Backfill:
         self._asked = Asked(
             part.name, {label.name: label.value for label in settings.match}, settings.node_label
         )
-        self._part = part
-        self._settings = _settings(part, configuration)
+        self._part, self._configuration = part, configuration
+
+    @cached_property
+    def _settings(self) -> Settings:
+        """What understanding Kubernetes' objects needs, also where Kubernetes itself is not asked."""
+        kubernetes = self._part.kubernetes or KubernetesPart()
+        return settings_of(self._part.model_copy(update={"kubernetes": kubernetes}), self._configuration)
 
     def expect(self, ledger: Ledger | None, span: Span) -> Estimate:
         """What is missing in a span, and how much it is; all of it without a ledger. Raises SourceError."""
@@ -94,12 +100,6 @@ class Backfill:
         telling = StateTelling(ledger, self._settings, states, span, self._connection.url)
         told.append(telling.tell(now_ms))
         return told
-
-
-def _settings(part: ClusterPart, configuration: Configuration) -> Settings:
-    """What understanding Kubernetes' objects needs, also where Kubernetes itself is not asked."""
-    kubernetes = part.kubernetes or KubernetesPart()
-    return settings_of(part.model_copy(update={"kubernetes": kubernetes}), configuration)
 
 
 @contextmanager
