@@ -4,7 +4,6 @@ In this order, and no later one where an earlier does: what is free; what is bei
 what stands idle; then borrowers' work, the smallest harm first. Where it is not sure, nobody is taken.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
 from enforcer import reasons
@@ -12,7 +11,7 @@ from enforcer.candidates import Candidate
 from enforcer.claims import Claim, fewer
 from enforcer.harm import gpu_hours, held_parts
 from enforcer.making import Making, target_of
-from enforcer.placement import Ask, Places
+from enforcer.placement import Ask, Places, Room
 from enforcer.plan import Act, Action, Cause, Verdict
 from enforcer.prospects import prospects, rejected
 from enforcer.rivals import hold, rivals_of, unbeaten
@@ -163,12 +162,6 @@ def _is_refused(
     making: Making, claim: Claim, everybody: Sequence[Candidate], ripe: Sequence[Candidate], tally: Tally
 ) -> None:
     """Nobody is taken; perhaps only because borrowers have not had their minimum runtime."""
-    young = sorted({each.ripe_at_ms for each in everybody if each.ripe_at_ms > making.snapshot.at_ms})
-
-    def enough_by(ripe_at_ms: int) -> bool:
-        older = [each for each in everybody if each.ripe_at_ms <= ripe_at_ms]
-        return most(claim.ask, older, making.room, tally) >= claim.fewest
-
     verdict, until_ms = Verdict.NONE_FITS, None
     words = f"even without the {len(everybody)} that may be taken, {gpus(claim.parts)} do not fit where its pods may be"
     if making.snapshot.queues_reclaim:
@@ -176,13 +169,23 @@ def _is_refused(
             Verdict.LEFT,
             "nothing idle fits it; what is borrowed is for the queue system to take back",
         )
-    elif young and enough_by(young[-1]):
-        until_ms = young[bisect_left(young, True, key=enough_by)]
+    elif (until_ms := _enough_at_ms(claim, everybody, making.room, tally)) is not None:
         verdict = Verdict.YOUNG
         words = f"borrowers keep their GPUs until they have had their minimum runtime, at {to_iso(until_ms)}"
         making.count(claim.waiting, claim.parts)
     named = rejected(making, claim, (), ripe)
     making.answer(claim.waiting, verdict, words, until_ms=until_ms, rejected=named)
+
+
+def _enough_at_ms(claim: Claim, everybody: Sequence[Candidate], room: Room, tally: Tally) -> int | None:
+    """When enough of them will have had their minimum runtime; None where even all are not enough."""
+    at_ms = None
+    for each in sorted(everybody, key=lambda each: each.ripe_at_ms):
+        if tally.take(each) and room.most(claim.ask) >= claim.fewest:
+            at_ms = each.ripe_at_ms
+            break
+    tally.undo()
+    return at_ms
 
 
 def _has_room(
