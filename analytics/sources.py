@@ -155,8 +155,9 @@ class _Facts:
 
     def _claim(self, key: int, tellings: Sequence[Telling], devices: Sequence[Named]) -> Claim:
         start_ms = min(each.bound_ms for each in tellings)
-        ends = [each.ended_ms for each in tellings]
-        end_ms = max([self.now_ms if end is None else end for end in ends] + [start_ms + 1])
+        counting = [each for each in tellings if each.in_force] or tellings
+        ends = [self.now_ms if each.ended_ms is None else each.ended_ms for each in counting]
+        end_ms = max([*ends, start_ms + 1])
         within = {"cluster": self.subject.cluster, "from_ms": start_ms, "until_ms": end_ms}
         nodes = sorted({each.node for each in tellings if each.node})
         believed = tuple(Span(**row) for row in self._rows("believed", **within))

@@ -22,6 +22,7 @@ from cli.behind import of_group, with_options
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
+from cli.findings import findings
 from cli.report import report
 from cli.rollup import rollup
 from cli.session import Session
@@ -76,7 +77,7 @@ def options(
     context.obj = Session(config=config, debug=debug)
 
 
-for _command in (demo, collect, backfill, rollup, report, dashboard, sql, why, status):
+for _command in (demo, collect, backfill, rollup, report, dashboard, sql, why, findings, status):
     app.command()(_command)
 app.add_typer(simulate_group, name="simulate")
 app.add_typer(ledger_group.app, name="ledger")

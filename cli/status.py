@@ -77,7 +77,7 @@ def _print_sources(sources: "Sequence[Source]") -> None:
             each.cluster,
             each.source,
             each.covers,
-            f"{_instant(each.heard_ms)}{' !' if each.behind else ''}",
+            f"{_instant(each.heard_ms)[-11:]}{' !' if each.behind else ''}",
             _lag(each.lag_ms),
             _lag(each.watch_lag_ms),
             "" if each.coverage is None else f"{each.coverage:.1%}",

@@ -13,7 +13,7 @@ from quartermaster.clock import now_ms
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
-    from analytics.sources import Claim
+    from analytics.sources import Claim, Telling
     from analytics.why import Why
     from sql.ledger import Ledger
 
@@ -129,9 +129,6 @@ def _tell_sources(
 def _print_claim(claim: "Claim") -> None:
     from analytics.sources import instant
 
-    def until(at_ms: int | None) -> str:
-        return "" if at_ms is None else instant(at_ms)
-
     output.say(claim.sentence)
     output.say("")
     told = [
@@ -139,29 +136,23 @@ def _print_claim(claim: "Claim") -> None:
             f"{each.revision}{'*' if each.in_force else ''}",
             instant(each.recorded_ms),
             each.source,
-            instant(each.bound_ms),
-            until(each.started_ms),
-            until(each.ended_ms),
-            "withdraws it" if each.withdraws else each.evidence,
-            until(each.sure_until_ms),
+            _telling(each),
         )
         for each in claim.tellings
     ]
-    columns = ["version", "told", "by", "bound", "started", "ended", "evidence", "sure until"]
-    output.table("Told (* in force; times of the source, UTC)", columns, told)
+    output.table("Told (* in force; the source's own times, UTC)", ["version", "told", "by", "what"], told)
     named = [
         (
             each.place or each.device_id,
             f"{each.evidence}{'*' if each.counts else ''}",
             each.parts,
-            instant(each.start_ms),
-            until(each.end_ms),
             instant(each.recorded_ms),
+            f"{instant(each.start_ms)} to {'now' if each.end_ms is None else instant(each.end_ms)}",
         )
         for each in claim.devices
     ]
     if named:
-        output.table("Devices (* counts)", ["GPU", "evidence", "parts", "from", "to", "told"], named)
+        output.table("Devices (* counts)", ["GPU", "evidence", "parts", "told", "span"], named)
     _print_spans("Believed", [(s.source, f"rank {s.rank}", s.start_ms, s.end_ms) for s in claim.believed])
     _print_spans(
         "Not observed",
@@ -172,6 +163,23 @@ def _print_claim(claim: "Claim") -> None:
         [("labels", f"say {d.labels_say}", d.start_ms, d.end_ms) for d in claim.disagreements],
     )
     output.say("")
+
+
+def _telling(each: "Telling") -> str:
+    from analytics.sources import instant
+
+    if each.withdraws:
+        return "withdraws it"
+    parts = [f"bound {instant(each.bound_ms)}"]
+    if each.started_ms is not None:
+        parts.append(f"started {instant(each.started_ms)}")
+    if each.ended_ms is not None:
+        parts.append(f"ended {instant(each.ended_ms)} ({each.evidence or 'its end'})")
+    if each.sure_from_ms > each.bound_ms:
+        parts.append(f"estimated up to {instant(each.sure_from_ms)}")
+    if each.sure_until_ms is not None and each.sure_until_ms != each.ended_ms:
+        parts.append(f"estimated from {instant(each.sure_until_ms)} on")
+    return ", ".join(parts)
 
 
 def _print_spans(title: str, spans: list[tuple[str, str, int, int | None]]) -> None:

@@ -23,6 +23,7 @@ from quartermaster.config.fields import (
     WholeSecret,
     as_written,
 )
+from quartermaster.config.findings import FindingsPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.config.prices import RateCardPart
 from quartermaster.config.teams import GuaranteePart, PoolPart, TeamPart, TeamRulePart
@@ -149,5 +150,7 @@ class Configuration(Part):
     """The collecting process."""
     retention: RetentionPart = as_written({})
     """How long things are kept."""
+    findings: FindingsPart = as_written({})
+    """What is noticed, and after how long."""
     policy: PolicyPart = as_written({})
     """What the enforcer may plan."""

@@ -1,0 +1,139 @@
+"""`quartermaster findings`: what somebody should know: idle, stalled, forgotten, starving, borrowed."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.session import session
+from quartermaster.clock import from_iso, now_ms, to_iso
+from quartermaster.errors import InputError
+
+if TYPE_CHECKING:
+    from analytics.found import Found
+    from quartermaster.config.model import Configuration
+
+
+class About(StrEnum):
+    """What findings are about."""
+
+    workloads = "workloads"
+    guarantees = "guarantees"
+
+
+def findings(
+    context: typer.Context,
+    *,
+    team: Annotated[str | None, typer.Option("--team", "-t", help="Only this team's.")] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    about: Annotated[
+        About | None, typer.Option("--about", help="Only those about workloads, or guarantees.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="As of an instant, such as 2026-11-24T12:00:00Z; nothing is noted."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Look for what somebody should know: idle and stalled workloads, forgotten workspaces, idle guarantees.
+
+    What is found now is noted in the ledger's findings, and ends there when it is found no more.
+
+    \b
+    Examples:
+      quartermaster findings
+      quartermaster findings --team vision --json
+      quartermaster findings --at 2026-11-24T12:00:00Z
+    """
+    from analytics.findings import find
+    from analytics.noted import note
+    from quartermaster.config.load import load_configuration
+    from sql.configured import open_configured
+
+    configuration = load_configuration(session(context).config_path(), os.environ)
+    instant = now_ms() if at is None else _instant(at)
+    found: list[Found] = []
+    with open_configured(configuration, read_only=at is not None) as ledger:
+        for name in _clusters(configuration, cluster):
+            here = find(
+                ledger,
+                name,
+                instant,
+                settings=configuration.findings,
+                policy=configuration.policy,
+                time_zone=configuration.business.time_zone,
+            )
+            if at is None:
+                note(ledger, name, here, instant)
+            found += here
+    shown = [
+        each for each in found if (team is None or each.team == team) and (about is None or _is(each, about))
+    ]
+    if as_json:
+        output.emit_json([asdict(each) | {"fit": each.fit} for each in shown])
+    else:
+        _print(shown, instant)
+
+
+def _instant(text: str) -> int:
+    try:
+        return from_iso(text)
+    except ValueError as error:
+        raise InputError(f"{text!r} is no instant", "write it as 2026-11-24T12:00:00Z") from error
+
+
+def _clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
+    names = [each.name for each in configuration.clusters]
+    if wanted is not None and wanted not in names:
+        raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
+    return names if wanted is None else [wanted]
+
+
+def _is(found: "Found", about: About) -> bool:
+    return ("workload_id" in found.evidence) == (about is About.workloads)
+
+
+def _print(found: "Sequence[Found]", at_ms: int) -> None:
+    if not found:
+        output.say(f"Nothing is found as of {to_iso(at_ms)[:16].replace('T', ' ')}.")
+        output.say("How far each source is: quartermaster status.")
+        return
+    clusters = {each.cluster for each in found}
+    rows = [
+        (
+            each.kind.value,
+            each.subject if len(clusters) == 1 else f"{each.subject} ({each.cluster})",
+            each.team,
+            to_iso(each.since_ms)[5:16].replace("T", " "),
+            "" if each.cost is None else f"{each.cost:.2f} {each.currency}",
+            _remark(each),
+        )
+        for each in found
+    ]
+    columns = ["what", "who", "team", "since", "so far", "remark"]
+    output.table(f"Findings as of {to_iso(at_ms)[:16].replace('T', ' ')}", columns, rows, right=["so far"])
+
+
+def _remark(found: "Found") -> str:
+    told = {name: str(figure) for name, figure in found.evidence.items()}
+    if "workload_id" in told:
+        return _about_workload(found, told["gpus"])
+    if "waits_for_gpus" in told:
+        return f"waits for {told['waits_for_gpus']} of its {told['guarantee_gpus']} GPUs"
+    if "lender" in told:
+        return f"{told['gpus']} GPUs" + (", and the lender waits" if found.evidence["lender_waits"] else "")
+    if found.kind.value == "guarantee always used":
+        return f"all of its {told['guarantee_gpus']} GPUs, all the time"
+    return f"{told['idle_gpus']} of {told['guarantee_gpus']} GPUs neither used nor lent"
+
+
+def _about_workload(found: "Found", gpus: str) -> str:
+    if found.fit:
+        return "reported only" if found.evidence["reported_only"] else "beyond doubt"
+    first, *more = (*found.doubts, "")
+    others = f" (and {len(more) - 1} more)" if len(more) > 1 else ""
+    return f"not to act on: {first}{others}" if first else f"{gpus} GPUs"
