@@ -331,6 +331,7 @@ def test_a_mig_host_and_an_xid(lab: Lab):
 
 def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     lab.script.gpu(0)
+    lab.script.gpu(1)
     lab.script.processes = {0: ["501"]}
     lab.at(0)
     lab.process(501, 1, -10)
@@ -338,6 +339,7 @@ def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     asyncio.run(_look(lab))
     (lab.folder / "spool" / "nvml-lab.json").unlink()
     lab.at(30)
+    del lab.script.gpus[1]
     lab.script.processes = {}
     lab.script.write()
     lab.begin()
@@ -347,6 +349,7 @@ def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     )
     assert life == {"e": T0 + 30 * MINUTE, "sure": T0, "end_evidence": "missed"}
     assert lab.rows("select count(*) as n from holdings where end_at is null") == [{"n": 0}]
+    assert lab.rows("select gpu_uuid from devices where end_at is null") == [{"gpu_uuid": "GPU-0"}]
     assert checks.run(lab.ledger) == []
 
 

@@ -1,4 +1,5 @@
--- left_devices: devices of an earlier life that are there no more, and all of nodes that are not, ended when that was seen
+-- left_devices: devices of an earlier life that are there no more, and all of nodes that are not, ended when that was seen;
+-- beside Kubernetes what telemetry names is not the census' to end, on a host that is looked at it is all there is
 select
   * exclude (recorded_at) replace (
     epoch_ms(start_at) as start_at,
@@ -10,6 +11,9 @@ where
   cluster = $cluster
   and end_at is null
   and (
-    (evidence in ('dra', 'kubelet', 'assumed') and not list_contains($present::bigint[], device_id))
+    (
+      (evidence in ('dra', 'kubelet', 'assumed') or $source::varchar in ('nvml', 'slurm'))
+      and not list_contains($present::bigint[], device_id)
+    )
     or not list_contains($nodes::varchar[], node)
   )
