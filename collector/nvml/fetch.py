@@ -14,6 +14,8 @@ from quartermaster.errors import SourceError
 
 TIMEOUT, ENDED = "timeout", "reader ended"
 _LONGEST_LINE = 64 * 1024 * 1024
+# A new reader's first look may have to wake every GPU, some seconds each where persistence mode is off.
+FIRST_MS = 60_000
 # A reader that hangs in the driver cannot always be killed; nobody waits longer for that.
 _KILL_S = 2.0
 
@@ -29,9 +31,10 @@ class Places:
 class Fetcher:
     """Has a reader as long as it answers; after any failure the next look is a new reader's."""
 
-    def __init__(self, places: Places, timeout_ms: int) -> None:
+    def __init__(self, places: Places, timeout_ms: int, first_ms: int = FIRST_MS) -> None:
+        """A look may take `timeout_ms`, a new reader's first one `first_ms` if that is longer."""
         self._command = (sys.executable, "-m", "collector.nvml.reader", str(places.proc), str(places.cgroup))
-        self._timeout_s = timeout_ms / 1000
+        self._timeout_s, self._first_s = timeout_ms / 1000, max(timeout_ms, first_ms) / 1000
         self._reader: asyncio.subprocess.Process | None = None
 
     @property
@@ -41,14 +44,14 @@ class Fetcher:
 
     async def fetch(self, pids: Iterable[int] = ()) -> Look | Failure:
         """A look at the host, with what /proc says of these processes too; or why there is none."""
-        line = b""
+        line, patience_s = b"", self._first_s if self._reader is None else self._timeout_s
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(patience_s):
                 reader = self._reader = self._reader or await self._begin()
                 line = await _ask(reader, json.dumps({"pids": sorted(pids)}).encode() + b"\n")
         except TimeoutError:
             failure = Failure(
-                TIMEOUT, f"no answer within {self._timeout_s:g} s; the driver may hang: dmesg says more"
+                TIMEOUT, f"no answer within {patience_s:g} s; the driver may hang: dmesg says more"
             )
         except OSError as error:
             failure = Failure(ENDED, f"{type(error).__name__}: {error}")

@@ -18,6 +18,9 @@ from collector.round import Outcome
 from quartermaster.config.clusters import ClusterPart
 from quartermaster.errors import InputError
 
+# At the end a look under way is waited for so long.
+_PATIENCE_S = 2.0
+
 
 class Looks(Protocol):
     """What the loop needs of a reader."""
@@ -57,6 +60,7 @@ class HostLoop:
         self._openings: tuple[Opening, ...] = ()
         self._said: frozenset[str] = frozenset()
         self._stopping = asyncio.Event()
+        self._fetching: asyncio.Future[Look | Failure] | None = None
         self._duty: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -76,6 +80,9 @@ class HostLoop:
         """Look no more; a look under way is finished and handed on. Who holds a GPU goes on in the next life."""
         self._stopping.set()
         if self._duty is not None:
+            done, _ = await asyncio.wait({self._duty}, timeout=_PATIENCE_S)
+            if not done and self._fetching is not None:
+                self._fetching.cancel()  # the driver hangs
             await self._duty
         await self._fetcher.close()
 
@@ -91,7 +98,13 @@ class HostLoop:
     async def look(self) -> int:
         """Look, understand and hand on, once; 1 when nothing was seen."""
         now_ms, began = self._wall(), time.perf_counter()
-        answer = await self._fetcher.fetch(self.picture.pids())
+        self._fetching = asyncio.ensure_future(self._fetcher.fetch(self.picture.pids()))
+        try:
+            answer = await self._fetching
+        except asyncio.CancelledError:
+            if self._stopping.is_set():
+                return 1
+            raise
         seconds = time.perf_counter() - began
         if isinstance(answer, Failure):
             self.picture.miss(now_ms, answer.reason)

@@ -203,6 +203,19 @@ def test_no_name_and_no_number_of_a_user_stands_in_what_is_told():
     assert not any(word in told for word in ("alice", "bob", "1000,", "1001,", "'vision'", "'speech'"))
 
 
+def test_where_processes_are_numbered_otherwise_nobody_is_taken_to_be_gone():
+    mine = process(1, 10)
+    elsewhere = replace(look(60, {"a": [process(9, 50, uid=1001)]}), others_unseen=True)
+    diary = Diary().see(look(0, {}), look(30, {"a": [mine]}), elsewhere, look(90, {"a": [mine]}))
+    assert diary.lives() == [(at(10), None, at(30), None, "")]
+    gaps = diary.picture.take(at(90)).frames["gaps_versions"].sort("revision").rows(named=True)
+    told = [(gap["covers"], gap["reason"], gap["start_at"], gap["end_at"]) for gap in gaps]
+    assert told == [
+        ("holders", "other namespace", at(60), None),
+        ("holders", "other namespace", at(60), at(90)),
+    ]
+
+
 def test_a_lost_gpu_keeps_its_holder_until_its_process_is_gone():
     mine = process(1, 10)
     lost = (Gpu(0, "GPU-a", trouble=LOST), Gpu(1, "GPU-b", "NVIDIA H100", 1))
@@ -227,6 +240,7 @@ def test_after_a_boot_nobody_holds_and_what_is_missing_was_taken_out():
         (at(100), None, at(120), None, ""),
     ]
     assert {each.device_id: each.end_at for each in diary.devices.values()} == {A: None, B: at(95)}
+    assert len({each.workload_id for each in diary.workloads}) == 2  # sessions are numbered anew at each boot
 
 
 def test_a_gpu_that_is_cut_ends_whole_and_its_instances_begin():

@@ -120,6 +120,28 @@ def test_a_job_holds_what_it_was_given_with_and_without_processes(tree: Tree):
     assert set(only_jobs[a]) == {owner}
 
 
+def test_what_the_environment_names():
+    """Slurm's numbers are those of the device files; a MIG device has only its UUID."""
+    mine, other = Instance(3, 0, "MIG-a", "1g.10gb"), Instance(5, 0, "MIG-b", "1g.10gb")
+    gpus = (
+        *(Gpu(0, "GPU-a", minor=1), Gpu(1, "GPU-b", minor=0), Gpu(2, "GPU-c")),
+        Gpu(3, "GPU-d", minor=3, mig=True, instances=(mine, other)),
+    )
+    names = {device_id("lab", f"GPU-{each}"): each for each in "abc"}
+    names |= {device_id("lab", "GPU-d", "3"): "d3", device_id("lab", "GPU-d", "5"): "d5"}
+    for told, given in (
+        (("1",), {"a"}),
+        (("0", "2"), {"b", "c"}),
+        (("GPU-a",), {"a"}),
+        (("3",), set()),
+        (("MIG-b", "x"), {"d5"}),
+        ((), set()),
+    ):
+        look = Look(NOW, "b", 0, gpus=gpus, jobs=(Job("7", 1000, NOW, told=told),))
+        on = claims_of(look, SETTINGS).on
+        assert {names[device] for device, theirs in on.items() if theirs} == given, told
+
+
 def test_who_is_not_counted():
     server = Process(50, 1, NOW, 0, "nvidia-cuda-mps", "0::/system.slice/mps.service")
     look = Look(NOW, "b", 0, gpus=(Gpu(0, "GPU-a", pids=(50, 51)),), processes={50: server})

@@ -217,7 +217,7 @@ async def test_a_library_of_another_version_is_loaded_when_the_drivers_fit_again
 
 
 async def test_a_library_that_breaks_or_hangs_does_not_take_the_collector_along(script: Script, tree: Tree):
-    fetcher = Fetcher(Places(tree.proc, tree.cgroup), timeout_ms=3_000)
+    fetcher = Fetcher(Places(tree.proc, tree.cgroup), timeout_ms=3_000, first_ms=5_000)
     script.gpu(0)
     script.lines = ["crash 1"]
     script.write()
