@@ -42,7 +42,7 @@ class Idle:
     uid: str
     since_ms: int
     evidence: tuple[Evidence, ...]
-    disputed: bool = False  # sources disagree about who holds its devices
+    doubts: tuple[str, ...] = ()  # why analysis itself doubts it: any is enough
     notices: tuple[Notice, ...] = ()
     keep_until_ms: int = 0
 
@@ -121,8 +121,7 @@ def by_uid(findings: Sequence[Idle]) -> Mapping[str, Idle]:
 def _doubts(
     found: Idle, workload: Workload, findings: Findings, snapshot: Snapshot, policy: PolicyPart
 ) -> Iterator[str]:
-    if found.disputed:
-        yield "sources disagree about who holds its GPUs"
+    yield from found.doubts
     if not found.evidence:
         yield "no telemetry names its devices"
     for each in found.evidence:

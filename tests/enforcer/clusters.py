@@ -268,7 +268,16 @@ def _findings(drawing: Drawing, workloads: tuple[Workload, ...]) -> Findings:
         )
         evidence = tuple(_evidence(random, f"{each.uid}-gpu{n}") for n in range(random.randint(1, 2)))
         keep = random.choice((0, 0, 0, NOW + HOUR_MS))
-        found.append(Idle(each.uid, since, evidence, random.random() < 0.05, notices, keep))
+        found.append(
+            Idle(
+                each.uid,
+                since,
+                evidence,
+                ("somebody doubts it",) if random.random() < 0.05 else (),
+                notices,
+                keep,
+            )
+        )
     computing = frozenset(pool for pool in ("whole", "mig") if random.random() < 0.85)
     return Findings(tuple(found), computing)
 

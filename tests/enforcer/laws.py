@@ -197,7 +197,7 @@ class Court:
         at_ms = self.snapshot.at_ms
         return (
             found is not None
-            and not found.disputed
+            and not found.doubts
             and bool(found.evidence)
             and workload.pool in self.findings.computing
             and all(

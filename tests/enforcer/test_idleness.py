@@ -57,8 +57,8 @@ def test_at_the_very_edge_it_is_beyond_doubt() -> None:
     assert taken(made(HELD, idle("b1", 120, told=TOLD, evidence=edge))) == ["b1"]
 
 
-def test_sources_that_disagree_leave_it() -> None:
-    assert _spared(idle("b1", 120, told=TOLD, disputed=True)) == "sources disagree about who holds its GPUs"
+def test_what_analysis_doubts_is_left() -> None:
+    assert _spared(idle("b1", 120, told=TOLD, doubts=("sources disagree",))) == "sources disagree"
 
 
 def test_all_idle_at_once_in_a_pool_is_a_fault_of_telemetry() -> None:

@@ -1,5 +1,8 @@
 """The words beside each share: every figure of a share stands in them, and they read as sentences."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,3 +81,16 @@ def test_a_hostile_name_stays_on_its_line() -> None:
 )
 def test_parts_as_people_read_them(parts: int, words: str) -> None:
     assert gpus(parts) == words
+
+
+def test_the_pages_example_is_what_comes_out() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fairshare.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    scope: dict[str, Any] = {}
+    exec(code, scope)  # noqa: S102
+    shown = [line.strip() for line in page.split("```\n")[1].split("##")[0].strip().splitlines()]
+    assert shown == explain(scope["division"], "nlp")
+    assert {team: parts // GPU_PARTS for team, parts in scope["division"].teams.items()} == {
+        "nlp": 10,
+        "vision": 10,
+    }
