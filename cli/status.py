@@ -64,6 +64,8 @@ def _asked(configuration: "Configuration") -> "list[Asked]":
             asked.append((cluster.name, "dcgm", "telemetry"))
         if cluster.kubernetes is not None:
             asked += [(cluster.name, "kubernetes", covers) for covers in ("holders", "quota")]
+        if cluster.nvml is not None:
+            asked += [(cluster.name, "nvml", "telemetry"), (cluster.name, cluster.holders, "holders")]
     return asked
 
 
@@ -86,6 +88,10 @@ def _print_sources(sources: "Sequence[Source]") -> None:
         for each in sources
     ]
     output.table("Sources", ["cluster", "source", "covers", "last heard", *figures], rows, right=figures)
+    apart = {each.cluster: each.clock_ahead_ms for each in sources if each.clock_ahead_ms}
+    for cluster, ahead_ms in apart.items():
+        ahead = f"{abs(ahead_ms) / SECOND_MS:.1f} s {'ahead of' if ahead_ms > 0 else 'behind'}"
+        output.say(f"The API server's clock of {cluster} is {ahead} the collector's: set them by NTP.")
     silent = [each for each in sources if each.behind]
     if silent:
         names = ", ".join(f"{each.source} of {each.cluster} ({each.covers})" for each in silent)

@@ -31,6 +31,9 @@ class Source:
     lag_ms: int | None  # since complete_until_ms
     watch_lag_ms: int | None  # how far a watch was behind when it told last; None: it is not watched
     interval_ms: int  # 0: it tells when there is something to tell
+    clock_ahead_ms: (
+        int  # by how much its clock is ahead of ours, where they are apart; its times are on its own
+    )
     coverage: float | None
     open_gaps: int
     asked: bool  # the configuration has it
@@ -87,10 +90,11 @@ def _sources(ledger: Ledger, now_ms: int, asked: Collection[Asked]) -> tuple[Sou
         key = (row["cluster"], row["source"], row["covers"])
         complete_ms = row["complete_until_ms"]
         known = [at for at in (row["heard_ms"], complete_ms) if at is not None]
-        late = not known or now_ms - min(known) > _PATIENCE_MS + row["interval_ms"] * 5 // 2
+        its_now_ms = now_ms + row["clock_ahead_ms"]
+        late = not known or its_now_ms - min(known) > _PATIENCE_MS + row["interval_ms"] * 5 // 2
         found[key] = Source(
             **row,
-            lag_ms=None if complete_ms is None else now_ms - complete_ms,
+            lag_ms=None if complete_ms is None else its_now_ms - complete_ms,
             coverage=covered.get(key),
             asked=key in asked,
             behind=key in asked and late,
@@ -99,7 +103,19 @@ def _sources(ledger: Ledger, now_ms: int, asked: Collection[Asked]) -> tuple[Sou
 
 
 def _silent(key: Asked) -> Source:
-    return Source(*key, None, None, None, None, 0, None, 0, asked=True, behind=True)
+    return Source(
+        *key,
+        heard_ms=None,
+        complete_until_ms=None,
+        lag_ms=None,
+        watch_lag_ms=None,
+        interval_ms=0,
+        clock_ahead_ms=0,
+        coverage=None,
+        open_gaps=0,
+        asked=True,
+        behind=True,
+    )
 
 
 def _rolled(row: Mapping[str, Any], now_ms: int) -> RolledCluster:

@@ -160,6 +160,26 @@ def test_each_source_with_its_lag_and_coverage():
     assert not any(each.behind for each in strangers)  # nobody waits for what the configuration does not have
 
 
+def test_a_clock_that_is_apart_is_told_and_taken_into_account():
+    told = told_sources()
+    ahead = 3 * 60_000  # the API server's clock; all that its source tells is on it
+    told["watermarks"] = told["watermarks"][1:2].with_columns(complete_until_at=NOW + ahead - 3 * MINUTE_MS)
+    del told["gaps_versions"]
+    told["findings_versions"] = rows(
+        cluster=["a"],
+        finding_id=[1],
+        start_at=[NOW - HOUR_MS],
+        end_at=[NOW - 20 * MINUTE_MS],
+        kind=["clocks apart"],
+        evidence=[json.dumps({"ahead_ms": ahead})],
+    )
+    with memory_ledger() as ledger:
+        ledger.append("x/1/1", told)
+        (found,) = (each for each in status(ledger, NOW).sources if each.source == "kubernetes")
+    assert (found.clock_ahead_ms, found.lag_ms) == (ahead, 3 * MINUTE_MS)
+    assert found.watch_lag_ms == MINUTE_MS  # it told two minutes ago, all of a minute before that
+
+
 @pytest.mark.parametrize(("late_ms", "code"), [(MINUTE_MS, 0), (6 * MINUTE_MS, 0), (7 * MINUTE_MS, 6)])
 def test_the_exit_code_tells_whether_a_source_is_behind(
     late_ms: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -56,6 +56,17 @@ intervals as (
   from targets
   where end_at is null
   group by cluster, source
+),
+
+-- by how much an API server's clock is ahead of the collector's: told when they part, and once an hour while they are apart
+clocks as (
+  select
+    cluster,
+    'kubernetes' as source,
+    arg_max(try_cast(evidence ->> '$.ahead_ms' as bigint), end_at) as clock_ahead_ms
+  from findings
+  where kind = 'clocks apart' and end_at >= make_timestamptz($now_ms::bigint * 1000) - interval 70 minute
+  group by cluster
 )
 
 select
@@ -65,11 +76,14 @@ select
   epoch_ms(coalesce(s.sampled_at, t.heard_at)) as heard_ms,
   epoch_ms(t.complete_until_at) as complete_until_ms,
   case
-    when t.source = 'kubernetes' and t.covers in ('holders', 'quota') then epoch_ms(t.told_at) - epoch_ms(t.heard_at)
+    when t.source = 'kubernetes' and t.covers in ('holders', 'quota')
+      then epoch_ms(t.told_at) + coalesce(k.clock_ahead_ms, 0) - epoch_ms(t.heard_at)
   end as watch_lag_ms,
   coalesce(i.interval_ms, 0) as interval_ms,
+  coalesce(k.clock_ahead_ms, 0) as clock_ahead_ms,
   t.open_gaps
 from told as t
 left join sampled as s on t.cluster = s.cluster and t.source = s.source and t.covers = s.covers
 left join intervals as i on t.cluster = i.cluster and t.source = i.source
+left join clocks as k on t.cluster = k.cluster and t.source = k.source
 order by t.cluster, t.covers, t.source
