@@ -46,6 +46,13 @@ class Fleet:
                 self.devices.put(device.device_id, replace(device, start_at=look.at_ms, healthy=False))
         self._put_node(seen, look.at_ms)
 
+    def lapse(self, at_ms: int) -> None:
+        """Nobody looked for so long that the host is not taken to have been there from an instant on."""
+        for key in list(self.nodes.open):
+            self.nodes.end(key, at_ms)
+        for key in list(self.devices.open):
+            self.devices.end(key, at_ms)
+
     def open_devices(self) -> list[Device]:
         """The devices that are there."""
         return list(self.devices.open.values())
@@ -157,6 +164,8 @@ def _devices(settings: Settings, gpu: Gpu, at_ms: int) -> Iterable[Device]:
     for instance in gpu.instances:
         gi, parts = gi_id(instance), min(left, _parts(gpu.model, instance.profile))
         left -= parts
+        if not parts:
+            continue
         yield replace(
             whole,
             device_id=device_id(settings.cluster, gpu.uuid, gi),

@@ -20,6 +20,7 @@ from collector.nvml.look import Look
 from collector.nvml.people import People
 from collector.nvml.settings import NVML, RANKS, Settings
 from collector.nvml.telemetry import Telemetry
+from collector.presence import LIFE_AFTER_LAST_PAGE_MS
 from collector.targets import Target
 from quartermaster.ids import content_id
 from quartermaster.records import Authority, Gap, Watermark
@@ -101,6 +102,9 @@ class Picture:
         self._basket.looks += 1
         if self._first_ms is None:
             self._first_ms = look.at_ms
+        last_ms = max(self.book.looked.values(), default=look.at_ms)
+        if look.at_ms - last_ms > LIFE_AFTER_LAST_PAGE_MS:
+            self.fleet.lapse(last_ms + LIFE_AFTER_LAST_PAGE_MS)
         self.fleet.see(look, booted=self.book.booted(look))
         devices = {device.device_id: device for device in self.fleet.open_devices()}
         claims = claims_of(look, self.settings)

@@ -272,6 +272,31 @@ def test_an_xid_that_takes_a_gpu_away_and_the_reset_that_brings_it_back():
     assert told == [(at(0), at(30), True), (at(30), at(90), False), (at(90), None, True)]
 
 
+def test_a_boot_heals_what_an_xid_made_sick():
+    fatal = look(30, {})
+    fatal = replace(fatal, gpus=(replace(fatal.gpus[0], xids=(79,)), fatal.gpus[1]))
+    diary = Diary().see(look(0, {}), fatal, look(60, {}), look(90, {}, boot="b2"))
+    told = sorted((each.start_at, each.healthy) for each in diary.devices.values() if each.device_id == A)
+    assert told == [(at(0), True), (at(30), False), (at(90), True)]
+
+
+def test_instances_of_any_cut_are_at_most_the_gpu():
+    """Two compute instances of one GPU instance are told apart; what makes no sense takes what is left."""
+    instances = (
+        *(Instance(1, 0, "MIG-a", "1c.3g.40gb"), Instance(1, 1, "MIG-b", "2c.3g.40gb")),
+        *(
+            Instance(2, 0, "MIG-c", "4g.40gb"),
+            Instance(3, 0, "MIG-d", "9g.99gb"),
+            Instance(4, 0, "MIG-e", "4g.40gb"),
+        ),
+    )
+    first = look(0, {})
+    diary = Diary().see(replace(first, gpus=(replace(first.gpus[0], mig=True, instances=instances),)))
+    seventh = GPU_PARTS // 7
+    told = {each.gi_id: each.parts for each in diary.devices.values()}
+    assert told == {"1.0": seventh, "1.1": 2 * seventh, "2": 4 * seventh}
+
+
 def test_rules_that_change_hold_for_who_is_there(tmp_path: Path):
     mine = process(1, 10)
     diary = Diary().see(look(0, {}), look(30, {"a": [mine]}))
@@ -297,6 +322,20 @@ def test_a_host_with_another_name_is_another_node(tmp_path: Path):
         ("n1", at(60)),
         ("n2", None),
     }
+
+
+def test_a_host_that_nobody_looked_at_for_days_was_there_for_one(tmp_path: Path):
+    day = 86_400
+    diary = Diary().see(look(0, {"a": [process(1, -5)]}))
+    diary.begin_anew(tmp_path)
+    diary.see(look(day - 1, {"a": [process(1, -5)]}), look(5 * day, {"a": [process(1, -5)]}))
+    lives = sorted(
+        (each.start_at, each.end_at or 0) for each in diary.devices.values() if each.device_id == A
+    )
+    assert lives == [(at(0), at(2 * day - 1)), (at(5 * day), 0)]
+    nodes = diary.picture.fleet.nodes.drain()
+    assert [(each.start_at, each.end_at) for each in nodes] == [(at(0), at(2 * day - 1)), (at(5 * day), None)]
+    assert diary.lives() == [(at(0), None, at(0), None, "")]  # nothing is held where there is no host
 
 
 def test_with_slurm_alone_only_its_jobs_hold():

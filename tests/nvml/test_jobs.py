@@ -101,8 +101,9 @@ def test_a_job_holds_what_it_was_given_with_and_without_processes(tree: Tree):
     job = Job("7", 1000, NOW - 60_000, minors=(0, 1))
     inside = Process(50, 1, NOW - 30_000, 0, "python", f"9:devices:/{V1.removeprefix('devices/')}/step_0")
     outside = Process(60, 2, NOW - 10_000, 1001, "python", "0::/user.slice/user-1001.slice/session-1.scope")
-    gpus = (Gpu(0, "GPU-a", minor=1, pids=(50, 60)), Gpu(1, "GPU-b", minor=0), Gpu(2, "GPU-c", minor=2))
-    look = Look(NOW, "b", 0, gpus=gpus, processes={50: inside, 60: outside}, jobs=(job,))
+    root = Process(51, 3, NOW - 20_000, 0, "python", "0::/system.slice/slurmstepd.scope/job_7/step_1")
+    gpus = (Gpu(0, "GPU-a", minor=1, pids=(50, 51, 60)), Gpu(1, "GPU-b", minor=0), Gpu(2, "GPU-c", minor=2))
+    look = Look(NOW, "b", 0, gpus=gpus, processes={50: inside, 51: root, 60: outside}, jobs=(job,))
     on = claims_of(look, SETTINGS).on
     owner, stranger = Owner(JOB, "7", 1000), Owner(UNIT, "session-1.scope", 1001)
     a, b, c = (device_id("lab", f"GPU-{each}") for each in "abc")
@@ -114,7 +115,7 @@ def test_a_job_holds_what_it_was_given_with_and_without_processes(tree: Tree):
     assert (on[a][owner].start_ms, on[a][owner].evidence, on[a][owner].marks) == (
         NOW - 60_000,
         "slurm",
-        {(50, 1)},
+        {(50, 1), (51, 3)},
     )
     only_jobs = claims_of(look, Settings("lab", "n1", source=SLURM)).on
     assert set(only_jobs[a]) == {owner}
