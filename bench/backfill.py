@@ -4,13 +4,14 @@ QUARTERMASTER_BENCH_GPUS (1000) and QUARTERMASTER_BENCH_DAYS (0.5) set its size;
 The server is filled by remote write once, and kept in ~/.cache/quartermaster/bench.
 """
 
+import json
 import os
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def run() -> list[Result]:
         told, client_s, rss_mib = _backfill(Path(folder), span)
         seconds = time.monotonic() - began
         server_s = history.cpu_s(pid) - before_s
-    samples = int(re.search(r'"samples": (\d+),\n  "rows"', told)[1])  # pyright: ignore[reportOptionalSubscript]
+    samples = int(told["samples"])
     size = f"{GPUS:,} GPUs × {DAYS:g} days × 30 s × {len(history.METRICS)} metrics"
     speed = samples / seconds
     return [
@@ -67,7 +68,7 @@ def _plain(url: str, at_ms: int) -> float:
     """Samples a second of prometheus-api-client alone: an hour of each metric, decoded and made columns."""
     from prometheus_api_client.prometheus_connect import PrometheusConnect
 
-    client = PrometheusConnect(url)
+    client = cast(Any, PrometheusConnect)(url)
     read, began = 0, time.monotonic()
     for metric in history.METRICS:
         kind = "PROF" if metric.startswith("GR") else "DEV"
@@ -79,7 +80,7 @@ def _plain(url: str, at_ms: int) -> float:
     return read / (time.monotonic() - began)
 
 
-def _backfill(folder: Path, span: tuple[int, int]) -> tuple[str, float, int]:
+def _backfill(folder: Path, span: tuple[int, int]) -> tuple[dict[str, Any], float, int]:
     """The command in a process of its own: what it said, its CPU in seconds, its largest RSS in MiB."""
     command = [
         *(sys.executable, "-m", "cli", "--config", str(folder / "quartermaster.yaml"), "backfill"),
@@ -92,4 +93,8 @@ def _backfill(folder: Path, span: tuple[int, int]) -> tuple[str, float, int]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"backfill ended with {process.returncode}")
-    return output.read_text(encoding="utf-8"), used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
+    return (
+        json.loads(output.read_text(encoding="utf-8")),
+        used.ru_utime + used.ru_stime,
+        used.ru_maxrss // 1024,
+    )

@@ -5,6 +5,7 @@ ends at the first page of the device that does not. A label that comes back with
 having come in between, never went (dcgm-exporter #216, #272, #342, #428). Who share one have equal parts.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -99,13 +100,22 @@ class _Book:
         self._cluster, self._node, self._parts, self._known = cluster, node, parts, known
         self._allocations = {allocation.allocation_id: allocation for _, allocation in known.allocations}
         self._holder = {allocation.allocation_id: holder for holder, allocation in known.allocations}
-        self._presences = _presences(known.holdings)
+        self._on_device: dict[int, list[_Presence]] = {}
+        self._of_allocation: dict[int, list[_Presence]] = {}
+        self._of_holder: dict[Holder, dict[int, None]] = {}
+        for presence in _presences(known.holdings):
+            self._add(presence)
         self._touched_from: dict[int, int] = {}
         self._begun: set[int] = set()
         self._ends: dict[int, tuple[str, int]] = {}
 
+    def _add(self, presence: _Presence) -> None:
+        self._on_device.setdefault(presence.device_id, []).append(presence)
+        self._of_allocation.setdefault(presence.allocation_id, []).append(presence)
+        self._of_holder.setdefault(self._holder[presence.allocation_id], {})[presence.allocation_id] = None
+
     def apply(self, change: Change) -> None:
-        on_device = [presence for presence in self._presences if presence.device_id == change.device_id]
+        on_device = list(self._on_device.get(change.device_id, ()))
         now = {
             self._holder[presence.allocation_id]: presence
             for presence in on_device
@@ -132,17 +142,14 @@ class _Book:
                 last.end_ms = None
                 return
         allocation_id = self._allocation_of(holder, change.at_ms)
-        self._presences.append(_Presence(allocation_id, change.device_id, change.at_ms, None))
+        self._add(_Presence(allocation_id, change.device_id, change.at_ms, None))
         self._touch(change.device_id, change.at_ms)
 
     def _allocation_of(self, holder: Holder, at_ms: int) -> int:
         """The holder's allocation that goes on, or goes on again, at that instant; else a new one."""
-        ends: dict[int, list[int | None]] = {}
-        for presence in self._presences:
-            if self._holder[presence.allocation_id] == holder:
-                ends.setdefault(presence.allocation_id, []).append(presence.end_ms)
-        for allocation_id, theirs in ends.items():
-            if any(end_ms is None or at_ms - end_ms <= VANISH_MS for end_ms in theirs):
+        for allocation_id in self._of_holder.get(holder, ()):
+            ends = [presence.end_ms for presence in self._of_allocation[allocation_id]]
+            if any(end_ms is None or at_ms - end_ms <= VANISH_MS for end_ms in ends):
                 return allocation_id
         name = (holder.namespace, holder.pod, holder.pod_uid, holder.hpc_job)
         allocation_id = content_id("allocation", self._cluster, SOURCE, self._node, *name, at_ms)
@@ -168,7 +175,7 @@ class _Book:
 
     def end_all(self, at_ms: int) -> None:
         """The node has ended: nothing is held there any more."""
-        for presence in self._presences:
+        for presence in itertools.chain.from_iterable(self._on_device.values()):
             if presence.end_ms is None:
                 presence.end_ms = max(at_ms, presence.start_ms)
                 self._ends[presence.allocation_id] = (NODE_GONE, at_ms)
@@ -194,7 +201,7 @@ class _Book:
         theirs."""
         rows = {(holding.holding_id, holding.start_at): holding for holding in self._known.holdings}
         for device_id, from_ms in self._touched_from.items():
-            there = [presence for presence in self._presences if presence.device_id == device_id]
+            there = self._on_device.get(device_id, [])
             rows = {
                 key: row for key, row in rows.items() if row.device_id != device_id or row.start_at < from_ms
             }
@@ -236,9 +243,12 @@ class _Book:
         newest: dict[tuple[int, int], Holding] = {}
         for row in sorted(rows.values(), key=lambda row: row.start_at):
             newest[row.allocation_id, row.device_id] = row
+        parts: dict[int, int] = {}
+        for (allocation_id, _), row in newest.items():
+            parts[allocation_id] = parts.get(allocation_id, 0) + row.parts
         changed: list[Allocation] = []
         for allocation_id, was in sorted(self._allocations.items()):
-            theirs = [presence for presence in self._presences if presence.allocation_id == allocation_id]
+            theirs = self._of_allocation.get(allocation_id)
             if not theirs:
                 continue
             ends = [presence.end_ms for presence in theirs]
@@ -249,9 +259,7 @@ class _Book:
                 end_at=end_ms,
                 end_evidence="" if end_ms is None else why,
                 sure_end_at=None if end_ms is None else max(was.start_at, min(seen_ms, end_ms)),
-                gpu_parts=sum(
-                    row.parts for (theirs_id, _), row in newest.items() if theirs_id == allocation_id
-                ),
+                gpu_parts=parts.get(allocation_id, 0),
             )
             if allocation_id in self._begun:
                 changed.append(now)
@@ -299,8 +307,12 @@ def _segments(
     }
     ordered = sorted(cuts)
     rows: dict[int, list[Holding]] = {}
+    coming = sorted(there, key=lambda presence: presence.start_ms, reverse=True)
+    here: list[_Presence] = []
     for start_ms, end_ms in zip(ordered, [*ordered[1:], None], strict=True):
-        here = [p for p in there if p.start_ms <= start_ms and (p.end_ms is None or p.end_ms > start_ms)]
+        while coming and coming[-1].start_ms <= start_ms:
+            here.append(coming.pop())
+        here = [presence for presence in here if presence.end_ms is None or presence.end_ms > start_ms]
         for presence in here:
             share = parts // len(here)
             theirs = rows.setdefault(presence.allocation_id, [])

@@ -118,6 +118,7 @@ class _Hole:
     def _commit(self, one: Slice) -> int:
         """A slice that is whole; how many rows of samples it gave."""
         span = (one.from_ms, one.until_ms)
+        self._voices.forget()
         found = self._understanding.read(
             sheets(one.answers, self._voices, span[0] - MARGIN_MS, span[1]), *span
         )

@@ -26,11 +26,14 @@ _OF_PAGES = frozenset(
 )
 
 
+_REMEMBERED = 60_000
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Voice:
     """One series.
 
-    number    its number among all that were met, from 0
+    number    its number among all that were met
     signal    the number of its signal in metrics.SIGNALS
     subject   which device it speaks of, and who is said to hold it
     origin    what tells the same line from two replicas, or from two jobs, apart
@@ -45,13 +48,20 @@ class Voice:
 
 
 class Voices:
-    """All series that were met, by their labels' text: each is understood once."""
+    """The series that were met, by their labels' text: each is understood once, as long as it is remembered."""
 
     def __init__(self, node_label: str = "") -> None:
         """`node_label` names the label that has the node, where the exporter's own does not say it rightly."""
         self._node_label = node_label
         self._known: dict[bytes, Voice | None] = {}
         self._subjects: dict[tuple[tuple[str, str], ...], tuple[Subject, str] | None] = {}
+        self._met = 0
+
+    def forget(self) -> None:
+        """Forget them where there are many: pods come and go, and each makes series of its own."""
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+            self._subjects.clear()
 
     def of(self, head: bytes) -> Voice | None:
         """The series with these labels (JSON); None where it is no signal of a GPU. Raises NoAnswer."""
@@ -69,7 +79,8 @@ class Voices:
         found = self._subjects[key]
         if found is None:
             return None
-        return Voice(len(self._known), signal, found[0], found[1], labels.get("job", ""))
+        self._met += 1
+        return Voice(self._met, signal, found[0], found[1], labels.get("job", ""))
 
 
 def _subject(labels: Mapping[str, str], node_label: str) -> tuple[Subject, str] | None:

@@ -131,9 +131,9 @@ def test_the_bill_is_the_live_ones_within_what_the_interval_allows(
     both = lived.usage.join(usage, on="team", suffix="_history", how="full", coalesce=True).fill_null(0)
     apart = {name: (both[name] - both[f"{name}_history"]).abs().sum() for name in SUMS}
     assert lived.usage["held"].sum() > 50 * PARTS * HOUR_MS
-    assert lived.usage["capacity"].sum() - usage["capacity"].sum() == first_pages_pms
+    assert int(lived.usage["capacity"].sum()) - int(usage["capacity"].sum()) == first_pages_pms
     assert {name: pms for name, pms in apart.items() if pms > allowed_pms} == {}
     bills = lived.money.join(money, on="team", suffix="_history", how="full", coalesce=True).fill_null(0)
-    difference = (bills["amount"] - bills["amount_history"]).abs().sum()
+    difference = float((bills["amount"] - bills["amount_history"]).abs().sum())
     assert 0 < difference <= DEAREST * allowed_pms / (PARTS * HOUR_MS)
-    assert difference < 0.01 * lived.money["amount"].sum()
+    assert difference < 0.01 * float(lived.money["amount"].sum())

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from typing_extensions import override
 
 from collector.prometheus.answer import NoAnswer, labels_of, read
 from collector.prometheus.chunks import Chunk, pieces, selector
@@ -83,8 +84,9 @@ def server() -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-            pass
+        @override
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True

@@ -1,12 +1,14 @@
 """Holders from kube-state-metrics' history, against the simulated cluster's own record."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
 from collector.prometheus.command import backfill_of
 from quartermaster.clock import HOUR_MS, MINUTE_MS
 from quartermaster.config.model import Configuration
+from quartermaster.records import Holding
 from sql import checks
 from sql.ledger import Ledger
 from tests.backfill.history import Scraper, bare, simulated
@@ -80,9 +82,9 @@ def test_pods_are_held_from_binding_to_end_as_the_api_has_them(
         "inner join allocations as a on h.allocation_id = a.allocation_id group by a.pod_uid"
     )
     given: dict[int, set[int]] = {}
-    for holding in truth["holdings_versions"]:
+    for holding in cast(list[Holding], truth["holdings_versions"]):
         given.setdefault(holding.allocation_id, set()).add(holding.device_id)
-    allocation_of = {pod.pod_uid: pod.allocation_id for pod in truth["allocations_versions"]}
+    allocation_of = {uid: pod.allocation_id for uid, pod in state.allocations.items()}
     assert named.height > len(shown) // 2
     same = [len(devices) == len(given[allocation_of[uid]]) for uid, devices in named.rows()]
     assert all(same)
