@@ -13,7 +13,7 @@ from typing import Any
 GPU = 168_000
 FOREVER = 253_402_300_800_000
 SKEW_MS = 600_000
-Raw = Mapping[str, Any]
+Raw = dict[str, Any]
 Line = tuple[int, str, str, Raw]
 
 
@@ -142,12 +142,14 @@ class Accountant:
             elif how == "SYNCED":
                 self.synced(at, kind)
             elif how in {"ADDED", "MODIFIED", "DELETED"}:
-                {
+                readers = {
                     "pods": self.pod,
                     "nodes": self.node,
                     "resourceslices": self.devices_of,
                     "resourceclaims": self.claim,
-                }.get(kind, lambda *_: None)(at, how, raw)
+                }
+                if kind in readers:
+                    readers[kind](at, how, raw)
             self.heard[kind] = at
         return Books(self.lives, dict(self.machines))
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,8 @@ class Collector:
             self.process = None
         return time.time_ns() // 1_000_000
 
-    def ledger(self) -> Ledger:
-        """The ledger, to be closed after."""
+    def ledger(self) -> AbstractContextManager[Ledger]:
+        """The ledger, open."""
         return open_ledger(self.folder / "ledger")
 
     def rows(self, namespace: str) -> Rows:

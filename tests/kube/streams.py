@@ -57,9 +57,9 @@ class World:
 
     def fleet(self) -> None:
         """Four nodes: whole GPUs, time-slices, MIG, and GPUs that DRA gives; with what may befall them."""
-        slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2"}
+        slices: dict[str, str] = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2"}
         cut = {"nvidia.com/gpu.count": "1"}
-        made = {
+        made: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             WHOLE: ({"gpus": 8}, {}),
             SHARED: ({"gpus": 8}, slices),
             CUT: ({"gpus": 0, "capacity": {MIG: "7"}}, cut),
@@ -91,7 +91,7 @@ class World:
             elif what == "leaves" and name != CLAIMED:
                 self.happens(at, "nodes", node(name, labels=labels, **given), "DELETED")
                 self.away.append((name, at - 2, back + 2))
-            lost = {"ready_at": back} if what == "lost" else {}
+            lost: dict[str, Any] = {"ready_at": back} if what == "lost" else {}
             self.happens(back, "nodes", node(name, labels=labels, **lost, **given))
             at = back + 1
 
@@ -112,7 +112,7 @@ class World:
             "creationTimestamp": iso(created),
             "spec": self.spec(where, number),
         }
-        told = {"bound": bound, "started": begun, **shape}
+        told: dict[str, Any] = {"bound": bound, "started": begun, **shape}
         if unbound:
             told["status"] = {"conditions": []}
         if where == CLAIMED:
@@ -146,21 +146,25 @@ class World:
         )
 
     def ends(self, name: str, how: str, end: float, told: dict[str, Any]) -> None:
-        over = {**told, "finished": end, "phase": self.draw(st.sampled_from(["Succeeded", "Failed"]))}
+        over: dict[str, Any] = {
+            **told,
+            "finished": end,
+            "phase": self.draw(st.sampled_from(["Succeeded", "Failed"])),
+        }
         written = [{"manager": "kubelet", "subresource": "status", "time": iso(end)}]
         if how == "finishes":
             self.happens(end, "pods", pod(name, **over))
             if self.draw(st.booleans()):
                 self.happens(end + 5, "pods", pod(name, **over), "DELETED")
         elif how == "deleted":
-            deadline = {"deletionTimestamp": iso(end + 25), "deletionGracePeriodSeconds": 30}
+            deadline: dict[str, Any] = {"deletionTimestamp": iso(end + 25), "deletionGracePeriodSeconds": 30}
             self.happens(end - 0.4, "pods", pod(name, **told, **deadline))
             self.happens(end, "pods", pod(name, **over, **deadline))
             self.happens(end + 0.1, "pods", pod(name, **over, **deadline), "DELETED")
         elif how == "forced":
             self.happens(end, "pods", pod(name, **told, deletionTimestamp=iso(end)), "DELETED")
         elif how in {"collected", "unwritten"}:
-            fields = {"managedFields": written} if how == "collected" else {}
+            fields: dict[str, Any] = {"managedFields": written} if how == "collected" else {}
             running = pod(name, **told, **fields)
             running["status"]["phase"] = "Failed"
             self.happens(end, "pods", running)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from collector.batch import Batch, commit
 from collector.kubernetes.resources import RESOURCES
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.source import KubernetesSource, Taken
@@ -20,6 +21,7 @@ from quartermaster.clock import now_ms, to_iso
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.ids import device_id
 from quartermaster.parts import GPU_PARTS
+from sql.ledger import memory_ledger
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
 from tests.servers.objects import DRA, define, make, make_device_class
@@ -293,6 +295,43 @@ def test_what_dra_gives(sources: Sources, control_plane: ControlPlane, ground: G
         each["end_at"] for each in held.values() if each["allocation_id"] == rows["claims"]["allocation_id"]
     }
     assert ends == {rows["claims"]["end_at"]}, "the claim is deleted at once, what it gave is kept"
+
+
+def test_hostile_words_that_an_api_server_lets_through(
+    sources: Sources, control_plane: ControlPlane, ground: Ground, tmp_path: Path
+):
+    """In annotations it takes anything, 64 KiB of it: as tags they are kept short, as a person's name not at all."""
+    hostile = {
+        "formula": "=cmd|' /C calc'!A0",
+        "sql": "'; drop table lake.samples; --\nselect 1",
+        "long": "x" * 65_000,
+        "backwards": "\u202egnp.exe\u202c\u0007\x1b[31m",
+        "null": "nul\x00byte",
+    }
+    names = tuple(f"test/{key}" for key in hostile)
+    ground.node()
+    for key, value in hostile.items():
+        ground.pod(f"p-{key}", annotations={f"test/{key}": value, "test/who": value})
+    for key in hostile:
+        ground.wait(f"{ground.path}/pods/p-{key}", lambda found: "nodeName" in found["spec"])
+    source = sources(control_plane.token, tag_labels=names, user_labels=("test/who",), person_key=b"k" * 32)
+    until(lambda: source.complete)
+    taken = source.take(now_ms())
+    with memory_ledger() as ledger:
+        commit(ledger, Batch("w/1/1", now_ms(), taken.frames))
+        query = """
+            select a.pod, w.tags, w.person_id from allocations as a
+            join workloads as w using (cluster, workload_id) where a.namespace = ? order by a.pod
+        """
+        found = {
+            pod: (json.loads(tags), person)
+            for pod, tags, person in ledger.query(query, [ground.namespace]).rows()
+        }
+    assert set(found) == {f"p-{key}" for key in hostile}
+    for key, value in hostile.items():
+        tags, person = found[f"p-{key}"]
+        assert tags == {f"test/{key}": value[:1024].replace("\x00", "\ufffd")}
+        assert person is not None
 
 
 def test_what_autoscalers_may_still_add(sources: Sources, control_plane: ControlPlane, ground: Ground):

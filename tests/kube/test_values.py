@@ -1,5 +1,6 @@
 """Values of the API, read without trust."""
 
+from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -8,10 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.kubernetes.picture import Picture
+from collector.kubernetes.resources import RESOURCES
 from collector.kubernetes.stream import Event
 from collector.kubernetes.values import instant_ms, quantity, text
 from quartermaster.clock import from_iso
-from tests.kube.raws import SETTINGS, Told, at, node, pod
+from tests.kube.raws import (
+    SETTINGS,
+    Told,
+    at,
+    claim,
+    device,
+    iso,
+    mig,
+    node,
+    pod,
+    resource_slice,
+    with_claims,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,20 +93,99 @@ def paths(raw: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [here, *(path for key, value in items for path in paths(value, (*here, key)))]
 
 
-@given(
-    data=st.data(),
-    junk=JUNK,
-    kind=st.sampled_from(["pods", "nodes", "jobs", "resourcequotas", "resourceclaims"]),
-)
+# An object of every kind that is read, whole; each field of it may be anything.
+WHOLE: dict[str, dict[str, Any]] = {
+    "pods": pod(
+        started=2, spec=with_claims("g"), annotations={"gpu-fraction": "0.5", "pod-group-name": "pg"}
+    ),
+    "nodes": node(allocatable=7, labels={"nvidia.com/gpu.replicas": "4"}),
+    "resourceslices": resource_slice([device(0), mig(1, "1g.10gb", "9-0", "MIG-a")]),
+    "resourceclaims": claim("g", ["gpu-0"], ["p"]),
+    "jobs": {
+        "metadata": {"name": "j", "namespace": "ns", "uid": "uid-j", "creationTimestamp": iso(0)},
+        "spec": {"parallelism": 3, "completions": 3, "suspend": False, "template": {"spec": pod()["spec"]}},
+        "status": {"active": 1, "succeeded": 1, "conditions": [{"type": "Failed", "status": "True"}]},
+    },
+    "resourcequotas": {
+        "metadata": {"name": "rq", "namespace": "ns", "uid": "uid-rq"},
+        "spec": {"hard": {"requests.nvidia.com/gpu": "4"}},
+    },
+    "events": {
+        "metadata": {"uid": "e", "creationTimestamp": iso(1)},
+        "involvedObject": {"kind": "Job", "uid": "uid-j"},
+        "reason": "FailedCreate",
+        "message": "exceeded quota: rq",
+        "firstTimestamp": iso(1),
+    },
+    "scaleups": {
+        "metadata": {"uid": "s"},
+        "involvedObject": {"kind": "Pod", "uid": "uid-p"},
+        "reason": "TriggeredScaleUp",
+        "message": "[{g 1->2 (max: 3)}]",
+        "lastTimestamp": iso(1),
+    },
+    "clusterqueues": {
+        "metadata": {"name": "cq", "uid": "cq"},
+        "spec": {
+            "cohortName": "all",
+            "fairSharing": {"weight": "2"},
+            "resourceGroups": [
+                {"flavors": [{"name": "f", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "8"}]}]}
+            ],
+        },
+    },
+    "resourceflavors": {"metadata": {"name": "f", "uid": "f"}, "spec": {"nodeLabels": {"tier": "x"}}},
+    "workloads": {
+        "metadata": {"name": "w", "namespace": "ns", "uid": "w", "creationTimestamp": iso(0)},
+        "spec": {
+            "queueName": "q",
+            "podSets": [{"count": 2, "minCount": 1, "template": {"spec": pod()["spec"]}}],
+        },
+        "status": {"conditions": [{"type": "QuotaReserved", "status": "False", "message": "no"}]},
+    },
+    "kai_queues": {
+        "metadata": {"name": "k", "uid": "k"},
+        "spec": {"parentQueue": "up", "resources": {"gpu": {"quota": 8, "limit": -1, "overQuotaWeight": 2}}},
+    },
+    "podgroups": {"metadata": {"name": "pg", "namespace": "ns", "uid": "pg"}, "spec": {"minMember": 3}},
+    "volcano_queues": {
+        "metadata": {"name": "v", "uid": "v"},
+        "spec": {"parent": "root", "weight": 2, "deserved": {"nvidia.com/gpu": 4}, "capability": {}},
+    },
+    "nodepools": {
+        "metadata": {"name": "np", "uid": "np"},
+        "spec": {"limits": {"nvidia.com/gpu": 8}, "template": {"metadata": {"labels": {"tier": "x"}}}},
+    },
+    "nodeclaims": {
+        "metadata": {"name": "nc", "uid": "nc", "labels": {"karpenter.sh/nodepool": "np"}},
+        "status": {
+            "capacity": {"nvidia.com/gpu": "8"},
+            "conditions": [{"type": "Initialized", "status": "True"}],
+        },
+    },
+}
+WHOLE |= {"replicasets": WHOLE["jobs"], "statefulsets": WHOLE["jobs"], "killings": WHOLE["events"]}
+WHOLE |= {"cohorts": WHOLE["clusterqueues"]}
+
+
+def test_every_kind_that_is_watched_is_here():
+    assert set(WHOLE) == {each.kind for each in RESOURCES}
+
+
+@given(data=st.data(), junk=JUNK, kind=st.sampled_from(sorted(WHOLE)))
 def test_no_absurd_field_breaks_the_picture(data: st.DataObject, junk: Any, kind: str):
-    raw = {"pods": pod(started=2), "nodes": node()}.get(kind, pod())
+    raw = deepcopy(WHOLE[kind])
     path = data.draw(st.sampled_from(paths(raw)[1:]))
     holder: Any = raw
     for key in path[:-1]:
         holder = holder[key]
-    holder[path[-1]] = junk
+    if data.draw(st.booleans()):
+        holder[path[-1]] = junk
+    else:
+        del holder[path[-1]]
     told = Told().see(0, "nodes", node()).see(0, "pods", pod("other", started=2))
-    told.see(5, kind, raw).see(9, kind, {"metadata": junk}).gone(10, kind, raw)
+    told.see(5, kind, WHOLE[kind]).see(6, kind, raw).take(7)
+    told.see(9, kind, {"metadata": junk}).see(9, kind, {}).gone(10, kind, raw).take(11)
     assert "other" in {each.pod for each in told.allocations()}
 
 

@@ -145,8 +145,8 @@ class ControlPlane:
         }
 
 
-def start_control_plane(folder: Path) -> ControlPlane:
-    """A control plane with its data and logs in the folder, ready. Raises ServerError; then nothing is left running."""
+def start_api_server(folder: Path) -> ControlPlane:
+    """etcd and an API server alone, ready: what is written stays as it is. Raises ServerError, as below."""
     plane = ControlPlane(folder, free_port(), certificate(folder / "certificate"), secrets.token_hex(16))
     line = f'{plane.token},admin,admin,"system:masters"\n'
     (folder / "tokens.csv").write_text(line, encoding="utf-8")
@@ -154,6 +154,17 @@ def start_control_plane(folder: Path) -> ControlPlane:
     try:
         _start_etcd(plane)
         plane.start_api()
+    except BaseException:
+        with suppress(OSError):
+            plane.stop()
+        raise
+    return plane
+
+
+def start_control_plane(folder: Path) -> ControlPlane:
+    """A control plane with its data and logs in the folder, ready. Raises ServerError; then nothing is left running."""
+    plane = start_api_server(folder)
+    try:
         as_admin = f"--kubeconfig={plane.kubeconfig}"
         plane.start(
             "kube-controller-manager",
