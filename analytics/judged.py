@@ -223,8 +223,6 @@ def _doubts(row: Row, terms: Terms) -> Iterator[str]:
         yield from (
             f"{each['device']}: {doubt}" for doubt in _doubts_of_device(each, row["window_ms"], terms.at_ms)
         )
-    if row["unstarted"]:
-        yield "a pod of it has not started"
     grace_ms = terms.policy.grace_ms
     if row["started_ms"] + grace_ms > terms.at_ms - row["window_ms"]:
         window = row["window_ms"] // MINUTE_MS

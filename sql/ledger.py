@@ -74,7 +74,7 @@ class Ledger:
                         else cursor.sql(sql).pl()
                     )
             except duckdb.CatalogException:
-                self._require_revision()
+                self._require_revision(views=True)
                 raise
             except (duckdb.IOException, duckdb.TransactionException) as error:
                 fault = understand(error, self.where, "reading")
@@ -211,8 +211,11 @@ class Ledger:
         """Close the connection; cursors end with it."""
         self._connection.close()
 
-    def _require_revision(self) -> None:
+    def _require_revision(self, *, views: bool = False) -> None:
         revision.check(self.revision(), self.where)
+        if views:
+            with contextlib.closing(self.cursor()) as cursor:
+                revision.check_views(cursor, self.where)
 
     def _require_columns(self, table: str, rows: pl.DataFrame) -> dict[str, str]:
         columns = self.columns(table)

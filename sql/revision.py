@@ -76,6 +76,15 @@ def view_texts(folder: Path = HERE / "views") -> dict[str, str]:
         ) from error
 
 
+def check_views(cursor: Cursor, where: str) -> None:
+    """Raises LedgerVersionError, with the next step, when the ledger's views are not the program's."""
+    if not views_are_laid(cursor):
+        raise LedgerVersionError(
+            f"the ledger in {where} has the views of another version of this program",
+            "run quartermaster ledger upgrade: it lays the views anew",
+        )
+
+
 def views_are_laid(cursor: Cursor) -> bool:
     """Whether the ledger's views are this program's."""
     row = cursor.execute(

@@ -107,6 +107,29 @@ def test_an_older_ledger_through_the_door(tmp_path: Path, monkeypatch: pytest.Mo
         sql.room._answer({"folder": str(folder / "ledger"), "catalog": "sqlite", "query": "select 1"})
 
 
+def test_a_ledger_with_the_views_of_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Same revision, other views: what a newer program reads is not there yet."""
+    folder = at_revision(tmp_path, "0001")
+    with open_ledger(folder / "ledger") as ledger:
+        ledger.write("t/0/1", lambda cursor: cursor.execute("drop view lake.allocations") and None)
+        ledger.write(
+            "t/0/2", lambda cursor: cursor.execute("comment on table lake.alembic_version is 'x'") and None
+        )
+    told = refusal(folder, ["why", "somebody"], monkeypatch, capsys)
+    assert "has the views of another version of this program" in told
+    assert "try: run quartermaster ledger upgrade" in told
+    monkeypatch.setattr(
+        sys, "argv", ["q", "--config", str(folder / "quartermaster.yaml"), "ledger", "upgrade"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert not ended.value.code
+    with open_ledger(folder / "ledger", read_only=True) as ledger:
+        ledger.query("select * from allocations")
+
+
 def test_completion_and_help_need_no_ledger(newer: Path) -> None:
     for arguments in (["--help"], ["report", "--help"], ["version"], ["sql", "--list"]):
         told = subprocess.run(

@@ -127,6 +127,48 @@ def test_a_workload_that_has_just_started_is_in_its_grace() -> None:
     refused(scene, "a grace of 20 min")
 
 
+def test_a_gang_of_which_a_pod_has_not_started_is_not_idle() -> None:
+    scene = Scene()
+    scene.workload("Job", "train", 0)
+    scene.small.pod("1-train", 0, None, gpu(1), workload_id=100, namespace="vision", started_at=None)
+    scene.workload("Job", "other", 3, team="nlp")
+    scene.idle(0)
+    scene.idle(1)
+    scene.busy(3)
+    assert {kind for kind, _ in scene.told()} == {"partly idle workload", "never started"}
+
+
+def test_a_shared_gpu_that_labels_name_is_no_ground() -> None:
+    scene = Scene()
+    scene.small.h.nodes = [replace(each, sharing="time-slicing", replicas=2) for each in scene.small.h.nodes]
+    scene.workload("Job", "train", 0, parts=84_000, evidence="label", gpu_parts=84_000)
+    scene.workload("Job", "other", 3, team="nlp")
+    scene.idle(0)
+    scene.busy(3)
+    refused(scene, "named by labels alone")
+
+
+def test_a_sick_gpu_is_no_ground() -> None:
+    scene = quiet_gang()
+    scene.small.h.devices = [replace(each, healthy=each.device_index != 1) for each in scene.small.h.devices]
+    refused(scene, "a GPU of it, or its node, is sick")
+
+
+def test_a_deployment_may_answer_requests() -> None:
+    scene = Scene()
+    scene.workload("Deployment", "chat", 0)
+    scene.workload("Job", "other", 3, team="nlp")
+    scene.idle(0)
+    scene.busy(3)
+    (one,) = scene.found()
+    assert one.doubts == ("whether a Service stands in front of a Deployment is not in the ledger",)
+
+
+def test_without_a_price_there_is_a_finding_and_no_cost() -> None:
+    (one,) = quiet_gang().found(price=None)
+    assert (one.cost, one.currency) == (None, "")
+
+
 def test_idle_for_less_than_its_window_is_nothing() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0)

@@ -77,7 +77,7 @@ select
   greatest(
     coalesce(h.started_ms, h.bound_ms), coalesce(s.busy_until_ms, 0), coalesce(e.quiet_from_ms, $from_ms::bigint)
   ) as since_ms,
-  h.named and s.known_ms * 20 >= h.window_ms * 19 and s.busy_ms = 0 as quiet,
+  h.named and not h.unstarted and s.known_ms * 20 >= h.window_ms * 19 and s.busy_ms = 0 as quiet,
   h.named and s.stalled_ms * 20 >= h.window_ms * 19 as stalls
 from holders as h
 left join said as s on h.c = s.c and h.a = s.a and h.device_id = s.device_id
