@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from bench.kubernetes import node, pod
 from bench.machine import Result
@@ -35,8 +36,8 @@ class Clients:
         self._plane = plane
         self._here = threading.local()
 
-    def ask(self, method: str, path: str, body: object, kind: str = "application/json") -> None:
-        """One request that must succeed."""
+    def ask(self, method: str, path: str, body: object, kind: str = "application/json") -> dict[str, Any]:
+        """The answer to one request, which must succeed."""
         if not hasattr(self._here, "connection"):
             trusted = ssl.create_default_context(cafile=self._plane.certificate.certificate)
             here = http.client.HTTPSConnection("127.0.0.1", self._plane.port, timeout=60, context=trusted)
@@ -47,6 +48,7 @@ class Clients:
         said = answer.read()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {said[:300]!r}")
+        return json.loads(said)
 
     def all(self, work: Callable[[int], None], count: int) -> None:
         """The work for each number, side by side."""
@@ -72,15 +74,24 @@ def _fill(clients: Clients, pods: int) -> None:
     def make_node(number: int) -> None:
         clients.ask("POST", "/api/v1/nodes", {**node(number), "apiVersion": "v1", "kind": "Node"})
 
+    jobs: dict[int, str] = {}
+
+    def make_job(number: int) -> None:
+        spec = {**json.loads(pod(number, "Running"))["spec"], "restartPolicy": "Never"}
+        body = {"metadata": {"name": f"j{number}"}, "spec": {"parallelism": 8, "template": {"spec": spec}}}
+        made = clients.ask("POST", "/apis/batch/v1/namespaces/default/jobs", body)
+        jobs[number] = made["metadata"]["uid"]
+
     def make_pod(number: int) -> None:
         whole = json.loads(pod(number, "Running"))
         whole["metadata"] = {key: whole["metadata"][key] for key in ("name", "labels", "ownerReferences")}
-        whole["metadata"]["ownerReferences"][0]["uid"] += "-uid"
+        whole["metadata"]["ownerReferences"][0]["uid"] = jobs[number // 8]
         path = "/api/v1/namespaces/default/pods"
         clients.ask("POST", path, {"apiVersion": "v1", "kind": "Pod", **whole})
         clients.ask("PATCH", f"{path}/p{number}/status", {"status": whole["status"]}, PATCH)
 
     clients.all(make_node, pods // 8 + 1)
+    clients.all(make_job, pods // 8 + 1)
     clients.all(make_pod, pods)
 
 
