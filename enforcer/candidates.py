@@ -136,6 +136,16 @@ class Rules:
         until = self.snapshot.at_ms - self.policy.back_off_ms
         return any(taking.for_uid == owner and taking.at_ms > until for taking in self.snapshot.takings)
 
+    def retry_at_ms(self, owner: str, since_ms: int) -> int:
+        """Until when nobody is taken for an owner that waits since then: after the second time, for a back-off.
+
+        Once what was freed may go to a newcomer; twice, there is a reason that taking more does not remove.
+        """
+        times = sorted(
+            {each.at_ms for each in self.snapshot.takings if each.for_uid == owner and each.at_ms >= since_ms}
+        )
+        return times[-1] + self.policy.back_off_ms if len(times) > 1 else 0
+
     def took_from(self, owner: str) -> set[str]:
         """Who took GPUs from the owner, or from one that did: that it takes from them would close a circle."""
         found, todo = {owner}, [owner]

@@ -67,6 +67,11 @@ def _waits_for_nobody(making: Making, claim: Claim) -> bool:
 
 def _is_given_room(making: Making, claim: Claim) -> None:
     """Find victims for it, or for as many of its pods as can run."""
+    retry_at_ms = making.rules.retry_at_ms(claim.waiting.uid, claim.waiting.since_ms)
+    if making.snapshot.at_ms < retry_at_ms:
+        words = f"GPUs were taken for it more than once and went elsewhere; nobody is before {to_iso(retry_at_ms)}"
+        making.answer(claim.waiting, Verdict.UNSURE, words, until_ms=retry_at_ms)
+        return
     everybody = prospects(making, claim)
     if making.snapshot.queues_reclaim:
         everybody = [each for each in everybody if each.idle]

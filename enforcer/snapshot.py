@@ -130,8 +130,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """That a workload was stopped, and for whom ("": for nobody, it stood idle); of all that are still there.
+    """That a workload was stopped, and for whom ("": for nobody, it stood idle).
 
+    A snapshot has those of which either is still there.
     `in_vain`: it was seen to have no effect.
     """
 

@@ -202,6 +202,26 @@ def test_whom_it_took_from_does_not_take_from_it() -> None:
     ) == ["c1"]
 
 
+def test_what_was_taken_twice_and_went_elsewhere_is_not_taken_again_at_once() -> None:
+    def takings(*minutes: int) -> tuple[Taking, ...]:
+        return tuple(Taking(f"x{ago}", "q", NOW - ago * MINUTE_MS) for ago in minutes)
+
+    wish = ask("q", "a", gpus=8, waits=300)
+    for before, expected in (
+        ((5,), ["b1"]),
+        ((9, 5), []),
+        ((90, 59), []),
+        ((90, 60), ["b1"]),
+        ((400, 5), ["b1"]),
+    ):
+        plan = made(scene(ONE, A8, job("b1", "b", "n1", gpus=8), wish, takings=takings(*before)))
+        assert taken(plan) == expected
+        assert expected or (answer(plan).verdict, answer(plan).until_ms) == (
+            Verdict.UNSURE,
+            NOW + (60 - before[-1]) * MINUTE_MS,
+        )
+
+
 # The smallest harm (rule 9)
 
 

@@ -87,7 +87,7 @@ class Weeks:
             tuple(self._workload(run) for run in self.runs.values() if run.places),
             tuple(self._waiting(run) for run in self.runs.values() if not run.places),
             self.promises,
-            takings=tuple(each for each in self.takings if each.uid in alive and each.for_uid in alive),
+            takings=tuple(each for each in self.takings if each.uid in alive or each.for_uid in alive),
         )
 
     def _promises(self) -> tuple[Promise, ...]:
