@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -16,6 +16,9 @@ from quartermaster.errors import InputError
 if TYPE_CHECKING:
     from analytics.found import Found
     from quartermaster.config.model import Configuration
+
+
+_MOST_PODS = 3
 
 
 class About(StrEnum):
@@ -136,4 +139,13 @@ def _about_workload(found: "Found", gpus: str) -> str:
         return "reported only" if found.evidence["reported_only"] else "beyond doubt"
     first, *more = (*found.doubts, "")
     others = f" (and {len(more) - 1} more)" if len(more) > 1 else ""
-    return f"not to act on: {first}{others}" if first else f"{gpus} GPUs"
+    if first:
+        return f"not to act on: {first}{others}"
+    if found.kind.value != "partly idle workload":
+        return f"{gpus} GPUs"
+    devices = cast("list[dict[str, object]]", found.evidence["devices"])
+    pods = sorted({str(each["pod"]) for each in devices if each["idle_by"]})
+    shown = ", ".join(pods[:_MOST_PODS]) + (
+        f" and {len(pods) - _MOST_PODS} more" if len(pods) > _MOST_PODS else ""
+    )
+    return f"{found.evidence['idle_devices']} of its devices ({gpus} GPUs): {shown}"
