@@ -12,6 +12,7 @@ from quartermaster.config.model import Configuration
 from quartermaster.config.odds import odds
 from quartermaster.config.prices import RateCardPart
 from quartermaster.config.problem import Complaint, Key, nearest
+from quartermaster.config.prometheus import PrometheusPart
 from quartermaster.config.secret import Secret
 from quartermaster.team import UNASSIGNED, glob_matches
 
@@ -161,6 +162,11 @@ def _clusters(configuration: Configuration) -> Iterator[Complaint]:
         if cluster.holders in {"nvml", "slurm"} and cluster.nvml is None:
             what = "there is no nvml: to read holders from, so that nobody will be known to hold anything"
             yield _warning(("clusters", index, "holders"), what)
+        if cluster.holders == "kube-state-metrics" and cluster.prometheus is None:
+            what = "there is no prometheus: to read holders from, so that nobody will be known to hold anything"
+            yield _warning(("clusters", index, "holders"), what)
+        if cluster.prometheus is not None:
+            yield from _prometheus(("clusters", index, "prometheus"), cluster.prometheus)
         key: Key = ("clusters", index, "dcgm")
         dcgm = cluster.dcgm
         if not (dcgm.targets or dcgm.file_sd or dcgm.dns_srv or cluster.nvml or cluster.prometheus):
@@ -175,6 +181,13 @@ def _clusters(configuration: Configuration) -> Iterator[Complaint]:
         in_clear = any(target.url.startswith("http://") for target in dcgm.targets)
         if in_clear and (dcgm.basic_auth is not None or dcgm.bearer_token is not None):
             yield _warning((*key, "targets"), "a password or token goes over plain http")
+
+
+def _prometheus(key: Key, part: PrometheusPart) -> Iterator[Complaint]:
+    if part.tls.insecure_skip_verify:
+        yield _warning((*key, "tls", "insecure_skip_verify"), "anybody can pose as the Prometheus")
+    if part.url.startswith("http://") and (part.basic_auth is not None or part.bearer_token is not None):
+        yield _warning((*key, "url"), "a password or token goes over plain http")
 
 
 def _thresholds(configuration: Configuration) -> Iterator[Complaint]:
