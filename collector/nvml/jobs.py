@@ -1,8 +1,8 @@
 """Slurm's jobs on this host, read from its control groups: which there are, and which GPUs each was given.
 
-Version 1 of control groups lists a job's devices for everybody. In version 2 Slurm keeps them in a program of the
-kernel that only root could read: there the environment of the job's processes tells, which Slurm sets and root (or
-the job's own user) may read.
+The environment of the job's processes tells, which Slurm sets and root (or the job's own user) may read. A device
+control group of version 1 tells everybody, but only where all but the job's devices are refused: Slurm itself (22.05)
+allows all and refuses the others' GPUs one by one, which the kernel does not show. Version 2 shows nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _PLACES = (
     "memory/slurm*/uid_*/job_*",
 )
 _NVIDIA_MAJOR, _LAST_GPU_MINOR = 195, 253
-_JOB_GPUS, _VISIBLE = ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS"), "CUDA_VISIBLE_DEVICES"
+_JOB_GPUS, _STEP_GPUS, _VISIBLE = "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"
 
 
 def jobs_on(root: Path, proc: Proc) -> tuple[Job, ...]:
@@ -92,20 +92,16 @@ def _devices(folder: Path, proc: Proc) -> tuple[tuple[int, ...] | None, tuple[st
 
 
 def _told(there: Iterable[Process], proc: Proc) -> tuple[str, ...] | None:
-    """What the environment says: Slurm's own list; CUDA's only where it names UUIDs, for its numbers may be the
-    job's own. None where none may be read."""
-    readable = False
-    for process in there:
-        variables = proc.environment(process.pid, (*_JOB_GPUS, _VISIBLE))
-        if variables is None:
-            continue
-        readable = True
-        for name in _JOB_GPUS:
-            if variables.get(name):
-                return _listed(variables[name])
-        visible = _listed(variables.get(_VISIBLE, ""))
-        if visible and all(each.startswith(("GPU-", "MIG-")) for each in visible):
-            return visible
+    """What the environment says: of the job, else of its steps together; CUDA's own list only where it names UUIDs,
+    for its numbers may be the job's own. None where no environment may be read."""
+    found = [proc.environment(process.pid, (_JOB_GPUS, _STEP_GPUS, _VISIBLE)) for process in there]
+    readable = [variables for variables in found if variables is not None]
+    for name in (_JOB_GPUS, _STEP_GPUS, _VISIBLE):
+        lists = [_listed(variables[name]) for variables in readable if variables.get(name)]
+        if name == _VISIBLE:
+            lists = [each for each in lists if all(one.startswith(("GPU-", "MIG-")) for one in each)]
+        if lists:
+            return tuple(dict.fromkeys(one for each in lists for one in each))
     return () if readable else None
 
 

@@ -4,11 +4,14 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.nvml.host import Script, Tree
+from tests.nvml.slurm import HOW, PROGRAMS, Slurm, possible, start_slurm
 from tests.servers.plugin import leave_out
 
 _SOURCE = Path(__file__).parent / "standin" / "nvml.c"
@@ -42,6 +45,21 @@ def script(nvml_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("NVML_STANDIN", str(made.file))
     made.write()
     return made
+
+
+@pytest.fixture
+def slurm() -> Iterator[Slurm]:
+    """A Slurm of one node, whose control groups are the kernel's own, of version 1."""
+    if any(shutil.which(program) is None for program in PROGRAMS):
+        leave_out("Slurm", HOW)
+    if not possible():
+        pytest.skip("a real Slurm needs root, and a kernel with control groups of version 1")
+    # Not pytest's folder: the users of jobs may not enter its parents.
+    folder = Path(tempfile.mkdtemp(prefix="qm-slurm-"))
+    folder.chmod(0o755)
+    server = start_slurm(folder)
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
 """Slurm's jobs and their GPUs from a tree of control groups, in both versions; and what is lost without root."""
 
 import os
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from collector.nvml.claims import claims_of
 from collector.nvml.jobs import jobs_on
 from collector.nvml.look import Gpu, Instance, Job, Look, Process
-from collector.nvml.owner import JOB, UNIT, Owner
+from collector.nvml.owner import JOB, UNIT, Owner, owner_of
 from collector.nvml.procfs import Proc
 from collector.nvml.settings import SLURM, Settings
 from quartermaster.ids import device_id
@@ -78,6 +81,15 @@ def test_version_2_tells_by_the_environment(tree: Tree, environment: dict[str, s
     tree.job(V2, 49, 50)
     (job,) = jobs(tree)
     assert (job.uid, job.minors, job.told) == (1000, None, told)
+
+
+def test_steps_of_one_job_add_up(tree: Tree):
+    tree.process(50, uid=1000, environment={"SLURM_STEP_GPUS": "2"})
+    tree.process(51, uid=1000, environment={"SLURM_STEP_GPUS": "0,2"})
+    tree.process(52, uid=1000)
+    tree.job(V2, 50, 51, 52)
+    (job,) = jobs(tree)
+    assert job.told == ("2", "0")
 
 
 def test_an_environment_that_may_not_be_read_is_not_known(tree: Tree):
@@ -154,6 +166,39 @@ def test_who_is_not_counted():
     assert claims_of(elsewhere, SETTINGS).on == {}
 
 
+@pytest.fixture
+def real_job() -> Iterator[Path]:
+    """A folder for a job in the kernel's own device control group, where it may be made."""
+    above = Path(f"/sys/fs/cgroup/devices/slurm_{os.getpid()}")
+    folder = above / "uid_1000" / "job_7"
+    try:
+        folder.mkdir(parents=True)
+    except OSError:
+        pytest.skip("no device control group of version 1 may be made here: it wants root, and such a kernel")
+    yield folder
+    for each in (folder / "step_0", folder, folder.parent, above):
+        if each.exists():
+            each.rmdir()
+
+
+def test_the_kernels_own_list_of_devices(real_job: Path):
+    (real_job / "devices.deny").write_text("a")
+    for line in ("c 195:0 rwm", "c 195:3 rwm", "c 195:255 rwm", "c 1:3 rwm"):
+        (real_job / "devices.allow").write_text(line)
+    (real_job / "step_0").mkdir()
+    began_ms = time.time_ns() // 1_000_000
+    with subprocess.Popen(["sleep", "60"]) as process:
+        (real_job / "step_0" / "cgroup.procs").write_text(str(process.pid))
+        now_ms = time.time_ns() // 1_000_000
+        jobs = jobs_on(real_job.parents[3], Proc(Path("/proc"), now_ms))
+        seen = Proc(Path("/proc"), now_ms).process(process.pid)
+        process.kill()
+    assert [(job.job, job.uid, job.minors) for job in jobs] == [("7", 1000, (0, 3))]
+    assert began_ms - 50 <= jobs[0].start_ms <= now_ms
+    assert seen is not None
+    assert owner_of(seen.cgroup, seen.uid) == Owner(JOB, "7", 1000)
+
+
 def test_proc_tells_its_namespace_and_what_it_hides(tree: Tree):
     proc = Proc(tree.proc, NOW)
     assert (proc.others_unseen(), proc.hidden()) == (False, False)
@@ -168,7 +213,8 @@ def test_a_process_with_any_name(tree: Tree):
     process = Proc(tree.proc, NOW).process(50)
     assert process is not None
     assert (process.name, process.uid) == ("a) S (b\N{REPLACEMENT CHARACTER}", 5)
-    (tree.proc / "50/stat").write_text("50 (x) Z 1")
+    whole = (tree.proc / "50/stat").read_text(errors="surrogateescape")
+    (tree.proc / "50/stat").write_text(whole.replace(") S 1 ", ") Z 1 "), errors="surrogateescape")
     assert Proc(tree.proc, NOW).process(50) is None
     (tree.proc / "50/stat").write_text("nonsense")
     assert Proc(tree.proc, NOW).process(50) is None

@@ -103,7 +103,8 @@ async def test_a_failure_is_said_once_and_its_next_step_too(tmp_path: Path):
 async def test_a_loop_that_breaks_says_so(tmp_path: Path):
     taken, reader = Taken(), Reader()
 
-    async def broken(_: set[int]) -> Look:
+    async def broken(pids: set[int]) -> Look:
+        del pids
         raise RuntimeError("a fault of ours")
 
     reader.fetch = broken

@@ -29,6 +29,12 @@ POD_SLICE = f"pod{POD_UID.replace('-', '_')}.slice"
             Owner(JOB, "123", 1000),
         ),
         ("9:devices:/slurm_n1/uid_1000/job_123/step_0/task_1", Owner(JOB, "123", 1000)),
+        # as a Slurm 22.05 was seen to do it
+        (
+            "9:name=systemd:/\n6:freezer:/slurm_vm/uid_33/job_2/step_batch\n"
+            "5:devices:/slurm_vm/uid_33/job_2/step_batch/task_0\n4:memory:/\n0::/",
+            Owner(JOB, "2", 33),
+        ),
         ("0::/system.slice/slurmstepd.scope/job_123/step_0/user/docker-" + ID + ".scope", Owner(JOB, "123", 77)),
         # what users name as they like is theirs, and no job of others
         (f"0::{USERS}/user@1000.service/slurm/uid_0/job_9", Owner(UNIT, "user@1000.service", 1000)),

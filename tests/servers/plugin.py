@@ -27,6 +27,7 @@ MARKS = {
     "kueue": "kueue",
     "s3_server": "s3",
     "nvml_library": "nvml",
+    "slurm": "slurm",
 }
 _LEFT_OUT = "left out: "
 

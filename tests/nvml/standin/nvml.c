@@ -263,8 +263,8 @@ Return nvmlDeviceGetSamples(Device device, int type, unsigned long long after, i
   double value = 0;
   Return code = number(device, "nvmlDeviceGetSamples", type == 1 ? UTIL : MEM_UTIL, &value);
   *value_type = 1;
-  *count = 2;
-  for (int i = 0; samples && i < 2; i++) samples[i].time = after + 1 + i, samples[i].value.u = (unsigned)value;
+  *count = 3; /* the first is not new: drivers have given such */
+  for (int i = 0; samples && i < 3; i++) samples[i].time = after + i, samples[i].value.u = i ? (unsigned)value : 99;
   return code;
 }
 Return nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
