@@ -47,7 +47,7 @@ def backfill(
     Examples:
       quartermaster backfill --cluster demo --from 30d --dry-run
       quartermaster backfill --cluster demo --from 30d
-      quartermaster backfill --cluster demo --from 2026-11-01T00:00:00Z --to 2026-11-15T00:00:00Z
+      quartermaster backfill --cluster demo --from 2026-11-01 --to 2026-11-15
     """
     from collector.prometheus.command import backfill_of
     from quartermaster.config.load import load_configuration
