@@ -15,6 +15,7 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.source import KubernetesSource
 from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import connect
+from collector.kubernetes.values import mapping
 from collector.log import Log
 from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
@@ -32,9 +33,9 @@ class Measured(KubernetesSource):
     def _deliver(self, events: Sequence[Event]) -> None:  # pyright: ignore[reportImplicitOverride]
         now_ns = time.time_ns()
         for event in events:
-            notes = event.object.get("metadata", {}).get("annotations") or {}
-            if WRITTEN in notes:
-                self.lags_ms.append((now_ns - int(notes[WRITTEN])) / 1e6)
+            written = mapping(mapping(event.object.get("metadata")).get("annotations")).get(WRITTEN)
+            if written is not None:
+                self.lags_ms.append((now_ns - int(written)) / 1e6)
         super()._deliver(events)
 
 

@@ -195,8 +195,12 @@ def _devices(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> list[
     if any(device.kind == "mig" for theirs in of_dra.values() for device in theirs):
         rows = _rows(ledger, "met/instances", cluster=cluster, from_ms=from_ms, until_ms=until_ms)
         every = [device for theirs in of_dra.values() for device in theirs]
-        told += numbered(every, [Instance(**{**row, "device_ids": tuple(row["device_ids"])}) for row in rows])
+        told += numbered(every, [_instance(row) for row in rows])
     return told
+
+
+def _instance(row: Mapping[str, Any]) -> Instance:
+    return Instance(row["gpu_uuid"], row["gi_id"], row["profile"], tuple(row["device_ids"]))
 
 
 def _named(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> dict[str, Sequence[object]]:

@@ -40,10 +40,8 @@ class Pod:
     started_at: int | None  # the first main container started
     finished_at: int | None  # the last container ended, if none runs
     status_written_at: int | None  # somebody last wrote the status
-    deletion_at: int | None  # a deadline, not an end
     reason: str  # why it waits, or is not started
     message: str
-    disrupted: str
     priority: int
     preemptible: bool
     requests: tuple[tuple[str, int], ...]
@@ -105,10 +103,8 @@ def read_pod(raw: Json, settings: Settings) -> Pod | None:
         started_at=started,
         finished_at=finished,
         status_written_at=_status_written(metadata),
-        deletion_at=instant_ms(metadata.get("deletionTimestamp")),
         reason=why[0],
         message=why[1],
-        disrupted=_true_reason(conditions.get("DisruptionTarget", {})),
         priority=min(priority, _INTEGER_LIMIT),
         preemptible=_preemptible(labels, spec, priority),
         requests=tuple(sorted((n, int(a)) for n, a in gpus.items() if n not in through_claim and a >= 1)),
@@ -197,10 +193,6 @@ def _fraction(annotations: Json) -> Share | None:
     if share is not None and 0 < share < 1:
         return Share(share, 0, devices)
     return Share(None, memory, devices) if memory else None
-
-
-def _true_reason(condition: Json) -> str:
-    return text(condition.get("reason")) if condition.get("status") == "True" else ""
 
 
 def _preemptible(labels: dict[str, str], spec: Json, priority: int) -> bool:

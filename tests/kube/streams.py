@@ -118,7 +118,8 @@ class World:
         if where == CLAIMED:
             self.claims(number, bound)
         self.happens(created, "pods", pod(name, bound=None, **shape), "ADDED")
-        self.happens(bound, "pods", pod(name, **{**told, "started": None}))
+        unstarted: dict[str, Any] = {**told, "started": None}
+        self.happens(bound, "pods", pod(name, **unstarted))
         if unbound and begun is not None:
             told["status"] = {"conditions": [], "startTime": iso(begun)}
         if begun is not None:
@@ -172,9 +173,9 @@ class World:
 
     def sent(self) -> Stream:
         """What arrives: each kind in its own order, each a bit late, a full list of nothing before all."""
-        kinds = ("nodes", "resourceslices", "resourceclaims", "pods")
+        kinds: tuple[str, ...] = ("nodes", "resourceslices", "resourceclaims", "pods")
         lines: list[Line] = [(T0, kind, how, {}) for kind in kinds for how in ("BEGIN", "SYNCED")]
-        heard = dict.fromkeys(kinds, T0)
+        heard: dict[str, int] = dict.fromkeys(kinds, T0)
         arrived: list[Line] = []
         for seconds, kind, how, raw in sorted(self.events, key=lambda event: event[0]):
             late = self.draw(st.sampled_from([0, 1, 9, 120, 700])) if kind != "resourceslices" else 0

@@ -80,6 +80,20 @@ def test_cpu_and_memory_beside_the_gpus():
     assert (found.cpu_milli, found.memory_mib) == (8000, 64 * 1024)
 
 
+def test_a_resize_in_place_changes_cpu_and_memory_and_no_gpus():
+    """The API refuses to resize GPUs; the allocation is the same one, with what the pod has now."""
+
+    def asking(cpu: str) -> dict[str, Any]:
+        container = gpu_container(2)
+        container["resources"]["requests"] |= {"cpu": cpu}
+        return pod(started=3, spec={"containers": [container]})
+
+    told = Told().see(0, "nodes", node()).see(1, "pods", asking("8")).take()
+    told.see(60, "pods", asking("16"))
+    assert [(each.cpu_milli, each.gpu_parts) for each in told.allocations()] == [(16_000, 2 * G)]
+    assert len(told.rows["allocations_versions"]) == 2
+
+
 MIG_SINGLE = {
     "nvidia.com/mig.strategy": "single",
     "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",

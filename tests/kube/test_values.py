@@ -94,7 +94,7 @@ def paths(raw: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 # An object of every kind that is read, whole; each field of it may be anything.
-WHOLE: dict[str, dict[str, Any]] = {
+_OBJECTS: dict[str, dict[str, Any]] = {
     "pods": pod(
         started=2, spec=with_claims("g"), annotations={"gpu-fraction": "0.5", "pod-group-name": "pg"}
     ),
@@ -164,8 +164,12 @@ WHOLE: dict[str, dict[str, Any]] = {
         },
     },
 }
-WHOLE |= {"replicasets": WHOLE["jobs"], "statefulsets": WHOLE["jobs"], "killings": WHOLE["events"]}
-WHOLE |= {"cohorts": WHOLE["clusterqueues"]}
+WHOLE = {
+    **_OBJECTS,
+    **dict.fromkeys(("replicasets", "statefulsets"), _OBJECTS["jobs"]),
+    "killings": _OBJECTS["events"],
+    "cohorts": _OBJECTS["clusterqueues"],
+}
 
 
 def test_every_kind_that_is_watched_is_here():
