@@ -30,7 +30,7 @@ class Told:
 
 @dataclass
 class Book:
-    """What is open: allocations by owner, holdings by owner and device; and what was seen last.
+    """What is open: workloads and allocations by owner, holdings by owner and device; and what was seen last.
 
     marks    the processes by which an owner is on a device; empty where Slurm alone says so
     looked   the last look at a device that told its holders, epoch ms
@@ -39,6 +39,7 @@ class Book:
 
     people: People
     boot_id: str = ""
+    workloads: dict[Owner, Workload] = field(default_factory=dict[Owner, Workload])
     allocations: dict[Owner, Allocation] = field(default_factory=dict[Owner, Allocation])
     holdings: dict[Seat, Holding] = field(default_factory=dict[Seat, Holding])
     marks: dict[Seat, frozenset[Mark]] = field(default_factory=dict[Seat, frozenset[Mark]])
@@ -82,6 +83,7 @@ class Book:
 
     def tell_open(self) -> None:
         """Tell all that is open once more: what was told last may not have reached the ledger."""
+        self.told.workloads += self.workloads.values()
         for allocation in self.allocations.values():
             self.told.allocations[allocation.allocation_id] = allocation
         for holding in self.holdings.values():
@@ -140,6 +142,7 @@ class Book:
         allocation = self.allocations.get(owner)
         if allocation is None:
             workload, allocation = self.people.allocation(owner, claim.name, look, starts[0])
+            self.workloads[owner] = workload
             self.told.workloads.append(workload)
         theirs = sum(self._parts[device_id] for other, device_id in self.holdings if other == owner)
         if theirs + device.parts > allocation.gpu_parts:  # the most that it is on at once
@@ -199,6 +202,7 @@ class Book:
             self._share(devices[device_id], at_ms)
 
     def _end(self, owner: Owner, at_ms: int, why: str) -> None:
+        del self.workloads[owner]
         allocation, seen_ms = self.allocations.pop(owner), self.seen.pop(owner, None)
         end_ms = max(at_ms, allocation.start_at)
         sure_ms = allocation.start_at if seen_ms is None else max(allocation.start_at, min(seen_ms, end_ms))

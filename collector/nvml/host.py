@@ -170,11 +170,12 @@ class HostLoop:
             self._log.info("gap ends", cluster=self.settings.cluster, target=target.name)
         openings, self._openings = self._openings, ()
         censuses: tuple[Census, ...] = () if taken.census is None else (taken.census,)
-        await self._hand_on(outcome, openings, censuses)
         try:
+            # Before the batch is handed on: should we die in between, the next life tells what is open once more.
             save(self._memory, self.picture.fleet, self.picture.book)
         except OSError as error:
             self._say({f"memory cannot be written: {error}"})
+        await self._hand_on(outcome, openings, censuses)
 
     def _say(self, notes: set[str]) -> None:
         """Say what is new."""

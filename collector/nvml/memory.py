@@ -13,7 +13,7 @@ from collector.nvml.fleet import Fleet
 from collector.nvml.owner import Owner
 from collector.spool import sync_folder
 from quartermaster.errors import InputError
-from quartermaster.records import Allocation, Device, Holding, Node
+from quartermaster.records import Allocation, Device, Holding, Node, Workload
 
 _FORM = 1
 
@@ -30,7 +30,12 @@ def save(path: Path, fleet: Fleet, book: Book) -> None:
         "devices": [asdict(each) for each in fleet.devices.open.values()],
         "looked": sorted(book.looked.items()),
         "owners": [
-            {**asdict(owner), "seen_ms": book.seen[owner], "allocation": asdict(book.allocations[owner])}
+            {
+                **asdict(owner),
+                "seen_ms": book.seen[owner],
+                "workload": asdict(book.workloads[owner]),
+                "allocation": asdict(book.allocations[owner]),
+            }
             for owner in owners
         ],
         "seats": [
@@ -74,7 +79,9 @@ def _fill(value: Mapping[str, Any], fleet: Fleet, book: Book) -> None:
     nodes = [Node(**each) for each in value["nodes"]]
     devices = [Device(**each) for each in value["devices"]]
     owners: list[Owner] = [Owner(each["kind"], each["name"], each["uid"]) for each in value["owners"]]
+    workloads = [Workload(**each["workload"]) for each in value["owners"]]
     allocations = [Allocation(**each["allocation"]) for each in value["owners"]]
+    seen = [int(each["seen_ms"]) for each in value["owners"]]
     seats: list[tuple[Owner, Holding, frozenset[Mark]]] = [
         (
             owners[int(each["owner"])],
@@ -91,8 +98,9 @@ def _fill(value: Mapping[str, Any], fleet: Fleet, book: Book) -> None:
     fleet.sick.update(sick)
     book.boot_id = boot_id
     book.looked.update(looked)
-    for owner, each, allocation in zip(owners, value["owners"], allocations, strict=True):
-        book.allocations[owner], book.seen[owner] = allocation, each["seen_ms"]
+    book.workloads.update(zip(owners, workloads, strict=True))
+    book.allocations.update(zip(owners, allocations, strict=True))
+    book.seen.update(zip(owners, seen, strict=True))
     for owner, holding, marks in seats:
         book.holdings[owner, holding.device_id] = holding
         book.marks[owner, holding.device_id] = marks

@@ -168,7 +168,6 @@ async def four_hours(lab: Lab) -> None:
         await lab.loop.look()
     await lab.loop.stop()
     lab.flush()
-    lab.flush()
 
 
 def minute(instant_ms: int) -> float:
@@ -353,7 +352,34 @@ def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     assert checks.run(lab.ledger) == []
 
 
-async def _look(lab: Lab) -> None:
+def test_a_life_that_dies_before_its_batch_is_committed(lab: Lab):
+    """What it saw is in its memory and told by the next life: the batch costs its samples alone."""
+    lab.script.gpu(0)
+    lab.script.gpu(1)
+    for now, on in ((0, {}), (30, {0: ["501"], 1: ["502"]}), (60, {0: ["501"]})):
+        lab.at(now)
+        lab.process(501, 1, 10)
+        lab.process(502, 33, 20)
+        lab.script.processes = on
+        lab.script.write()
+        lab.begin()
+        asyncio.run(_look(lab, lost=now == 30))
+    rows = lab.rows(
+        "select w.person_id is not null as known, epoch_ms(a.start_at) as start_ms, epoch_ms(a.end_at) as end_ms "
+        "from allocations as a "
+        "inner join workloads as w on a.cluster = w.cluster and a.workload_id = w.workload_id"
+    )
+    told = sorted(
+        (minute(row["start_ms"]), row["end_ms"] and minute(row["end_ms"]), row["known"]) for row in rows
+    )
+    assert told == [(10, None, True), (20, 60, True)]
+    assert lab.rows("select count(*) as n from holdings where end_at is null") == [{"n": 1}]
+    assert checks.run(lab.ledger) == []
+
+
+async def _look(lab: Lab, *, lost: bool = False) -> None:
     await lab.loop.look()
     await lab.loop.stop()
+    if lost:
+        lab.waiting = None
     lab.flush()
