@@ -22,7 +22,7 @@ class Making:
     def __init__(self, snapshot: Snapshot, findings: Findings, policy: PolicyPart, zone: ZoneInfo) -> None:
         self.snapshot = snapshot
         self.policy = policy
-        self.workloads = {each.uid: each for each in sorted(snapshot.workloads, key=_uid)}
+        self.workloads = {each.uid: each for each in sorted(snapshot.workloads, key=_uid) if each.pods}
         # Those that should be there by now are not waited for.
         self.coming = [
             each
@@ -45,10 +45,9 @@ class Making:
         self.held_back: set[str] = set()
         self.idle = self._idle(findings, zone)
         self.gone: set[str] = set()  # those that are taken
-        self.pending: dict[str, list[Waiting]] = {}  # what the scheduler sees, by pool
-        for waiting in sorted(snapshot.waiting, key=_uid):
-            if not waiting.held_back:
-                self.pending.setdefault(waiting.pool, []).append(waiting)
+        self.pending = [
+            each for each in sorted(snapshot.waiting, key=_uid) if each.parts and not each.held_back
+        ]
         self._useful: dict[tuple[str, tuple[int, ...]], list[Candidate]] = {}
         self._candidates: dict[str, tuple[list[Candidate], dict[str, Refusal]]] = {}
         self._by_pool: dict[str, list[Workload]] = {}
@@ -106,7 +105,7 @@ class Making:
             running = self.workloads.get(waiting.uid)
             beside = tuple(pod.node for pod in running.pods if not pod.terminating) if running else ()
             counts: dict[Shape, int] = {}
-            for shape, many, _ in waiting.pods:
+            for shape, many, _ in (each for each in waiting.pods if each[1]):
                 one = self._shapes.setdefault(shape, shape)
                 counts[one] = counts.get(one, 0) + many
             whole = self._asks[waiting.uid] = Ask(waiting.pool, tuple(counts.items()), beside)

@@ -15,7 +15,7 @@ from enforcer.placement import Ask, Places, Room
 from enforcer.plan import Act, Action, Cause, Verdict
 from enforcer.prospects import prospects, rejected
 from enforcer.rivals import hold, rivals_of, unbeaten
-from enforcer.victims import Chosen, Tally, choose, most
+from enforcer.victims import Chosen, Tally, at_most, choose, most
 from quartermaster.clock import to_iso
 from quartermaster.fairshare.explain import gpus
 
@@ -78,17 +78,14 @@ def _is_given_room(making: Making, claim: Claim) -> None:
     ripe = [each for each in everybody if each.ripe_at_ms <= making.snapshot.at_ms]
     tally = Tally(making.room, making.standings[claim.waiting.pool], making.rules, claim.waiting.team)
     chosen = _smallest(making, claim.ask, ripe, tally)
-    if chosen is None:
-        count = most(claim.ask, ripe, making.room, tally)
-        if count < claim.fewest:
-            _is_refused(making, claim, everybody, ripe, tally)
-            return
-        claim = fewer(making, claim, count)
+    if chosen is None and claim.fewest < claim.ask.count:
+        # As many of its pods as those who may be taken make room for, and at least as many as can run.
+        claim = fewer(making, claim, max(claim.fewest, most(claim.ask, ripe, making.room, tally)))
         if making.room.fits(claim.ask):
             _binds_fewer(making, claim)
             return
         chosen = _smallest(making, claim.ask, ripe, tally)
-    if chosen is None:  # that many fit only if more is taken than may be in the end
+    if chosen is None:
         _is_refused(making, claim, everybody, ripe, tally)
     else:
         _take(making, claim, chosen, ripe, tally)
@@ -104,8 +101,8 @@ def _smallest(making: Making, ask: Ask, ripe: Sequence[Candidate], tally: Tally)
         chosen = choose(ask, among, making.room, tally)
         if chosen is not None:
             return chosen
-        if not before and len(among) < len(ripe) and most(ask, ripe, making.room, tally) < ask.count:
-            return None  # no choice at all is enough
+        if not before and len(among) < len(ripe) and at_most(ask, ripe, making.room) < ask.count:
+            return None
         before = len(among)
     return None
 
@@ -168,7 +165,7 @@ def _is_refused(
 ) -> None:
     """Nobody is taken; perhaps only because borrowers have not had their minimum runtime."""
     verdict, until_ms = Verdict.NONE_FITS, None
-    words = f"even without the {len(everybody)} that may be taken, {gpus(claim.parts)} do not fit where its pods may be"
+    words = f"of the {len(everybody)} that may be taken no choice makes {gpus(claim.parts)} fit where its pods may be"
     if making.snapshot.queues_reclaim:
         verdict, words = (
             Verdict.LEFT,

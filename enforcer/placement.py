@@ -158,10 +158,10 @@ class Room:
             self._change(node, shape, here)
         return tuple(found)
 
-    def reachable(self, ask: Ask, nodes: Iterable[str]) -> bool:
-        """Whether one of its pods would fit on one of the nodes now."""
+    def reachable(self, ask: Ask, pool: str, nodes: Iterable[str]) -> bool:
+        """Whether one of its pods would fit on one of the nodes of a pool now."""
         for shape, _ in ask.pods:
-            view = self._view(shape, ask.pool, booting=False)
+            view = self._view(shape, pool, booting=False)
             if any(view.places.get(node) for node in nodes):
                 return True
         return False

@@ -18,7 +18,7 @@ def rivals_of(making: Making, claim: Claim, chosen: Chosen) -> list[Waiting]:
     """Those that are no owners, that the scheduler sees, and that fit on the nodes of the chosen once these are gone.
 
     A higher priority does not keep them off: where GPUs are freed one after the other, what is smaller is bound to the
-    first. A queue system that admits in order lets no rival in.
+    first. Nor does it matter which pool its wish is counted in. A queue system that admits in order lets no rival in.
     """
     if making.snapshot.queues_order:
         return []
@@ -27,8 +27,8 @@ def rivals_of(making: Making, claim: Claim, chosen: Chosen) -> list[Waiting]:
     passed = {each.workload.uid for each in chosen} | making.held_back | making.owners | {owner.uid}
     return [
         each
-        for each in making.pending.get(owner.pool, ())
-        if each.uid not in passed and making.room.reachable(making.ask_of(each), nodes)
+        for each in making.pending
+        if each.uid not in passed and making.room.reachable(making.ask_of(each), owner.pool, nodes)
     ]
 
 

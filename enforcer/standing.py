@@ -164,7 +164,9 @@ def _standing(
         )
         of_department.setdefault(promise.department, []).append(entitlement)
     entitled = of_department.pop("", [])
-    names = {name: _name_of(name, teams) for name in of_department}
+    names: dict[str, str] = {}
+    for name in of_department:
+        names[name] = _name_of(name, {*teams, *names.values()})
     for name, members in of_department.items():
         stated = departments.get(name) or DepartmentPart.model_construct(department=name, pool=pool)
         entitled.append(
@@ -183,9 +185,9 @@ def _standing(
     return Standing(pool, promises, departments, division, names, shares, dict(held), asked, held)
 
 
-def _name_of(department: str, teams: Sequence[str]) -> str:
+def _name_of(department: str, others: set[str]) -> str:
     name = f"{department} department"
-    while name in teams:
+    while name in others:
         name += " department"
     return name
 

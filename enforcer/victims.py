@@ -76,9 +76,9 @@ def choose(ask: Ask, among: Sequence[Candidate], room: Room, tally: Tally) -> Ch
     `among` is in order of harm and of use to the ask. Room and tally are left as they were.
     """
     best = _gather(ask, among, room, tally)
-    if best is None:
+    if best is None and at_most(ask, among, room) < ask.count:
         return None
-    for size in range(1, len(best) + 1):
+    for size in range(1, len(best or among) + 1):
         if size == 1:
             enough = room.enough_for(ask)
             sets: Iterable[Chosen] = (
@@ -93,13 +93,23 @@ def choose(ask: Ask, among: Sequence[Candidate], room: Room, tally: Tally) -> Ch
             return found
     for order in _other_orders(ask, among, room):
         found = _gather(ask, order, room, tally)
-        if found is not None and _harm(found) < _harm(best):
+        if found is not None and (best is None or _harm(found) < _harm(best)):
             best = found
     return best
 
 
+def at_most(ask: Ask, among: Sequence[Candidate], room: Room) -> int:
+    """How many of the ask's pods would fit if all were taken, whether they may be or not: no choice gives more."""
+    for each in among:
+        room.give(pods_of(each))
+    count = room.most(ask)
+    for each in among:
+        room.take(pods_of(each))
+    return count
+
+
 def most(ask: Ask, among: Iterable[Candidate], room: Room, tally: Tally) -> int:
-    """How many of the ask's pods would fit at most, were everybody taken that may be."""
+    """How many of the ask's pods would fit, were everybody taken that may be taken after those before it."""
     for each in among:
         tally.take(each)
     count = room.most(ask)

@@ -14,6 +14,7 @@ from quartermaster.parts import GPU_PARTS
 from tests.enforcer.clusters import GPU, NOW, UTC
 
 POOL = "whole"
+TOLD = (("warn", 90), ("again", 45))  # warnings that let a batch job be taken after two hours
 
 
 def node(name: str, gpus: int = 8, **more: Any) -> Node:

@@ -12,9 +12,8 @@ from enforcer.snapshot import FOREVER_MS, Budget
 from quartermaster.clock import MINUTE_MS, from_iso
 from quartermaster.config.policy import BusinessHoursPart
 from tests.enforcer.clusters import NOW
-from tests.enforcer.scenes import ask, done, idle, job, made, node, promise, proof, scene, taken
+from tests.enforcer.scenes import TOLD, ask, done, idle, job, made, node, promise, proof, scene, taken
 
-TOLD = (("warn", 90), ("again", 45))
 HELD = scene((node("n1"),), promise("b", 8), job("b1", "b", "n1", gpus=8, ran=600))
 
 

@@ -138,6 +138,17 @@ def test_a_borrower_is_not_taken_below_its_guarantee_for_one_owner_either() -> N
     assert (taken(plan), answer(plan).verdict) == ([], Verdict.NONE_FITS)
 
 
+def test_a_borrower_that_may_give_only_so_much_gives_what_fits() -> None:
+    # Of 8 held 2 are borrowed: one after the other by harm would use them up on jobs that are too small.
+    jobs = [job(f"s{n}", "b", "n1", gpus=2, ran=20) for n in range(2)]
+    plan = made(
+        scene(
+            TWO, FULL, A8, promise("b", 6), *jobs, job("l", "b", "n1", gpus=4, ran=900), ask("q", "a", gpus=4)
+        )
+    )
+    assert taken(plan) == ["l"]
+
+
 def test_two_that_share_a_budget_are_not_both_taken() -> None:
     covered: dict[str, Any] = {"gpus": 4, "pod": {"budgets": ("ns/b",)}}
     jobs = job("b1", "b", "n1", **covered), job("b2", "b", "n1", **covered)
@@ -436,6 +447,32 @@ def test_what_could_be_bound_first_is_held_back_before_anybody_is_stopped() -> N
     assert done(
         made(scene(ONE, A8, job("b1", "b", "n1", gpus=8), rival, ask("q", "a", gpus=8), queues_order=True))
     ) == [("stop", "b1")]
+
+
+def test_a_rival_is_one_by_where_its_pods_may_be_whatever_pool_it_is_counted_in() -> None:
+    elsewhere = replace(ask("r", "b", gpus=2), pool="other")
+    bound = replace(ask("s", "b", gpus=2, shape=shape(2, selector=(("pool", "other"),))), pool="other")
+    plan = made(scene(ONE, A8, job("b1", "b", "n1", gpus=8), elsewhere, bound, ask("q", "a", gpus=8)))
+    assert done(plan) == [("hold", "r"), ("stop", "b1")]
+
+
+def test_workloads_and_wishes_without_pods_are_nothing() -> None:
+    empty = replace(job("e", "b", "n1"), pods=())
+    nothing = replace(ask("r", "a"), pods=((shape(1), 0, GPU_PARTS),))
+    plan = made(
+        scene(ONE, A8, empty, nothing, job("b1", "b", "n1", gpus=8), ask("q", "a", gpus=8)), idle("e")
+    )
+    assert (done(plan), [each.uid for each in plan.answers]) == ([("stop", "b1")], ["q"])
+
+
+def test_names_of_teams_and_departments_do_not_meet() -> None:
+    teams = (
+        promise("x department", 1),
+        promise("b", 1, department="x"),
+        promise("c", 1, department="x department"),
+    )
+    plan = made(scene(ONE, *teams, ask("q", "b")))
+    assert [each.team for each in plan.balances] == ["b", "c", "x department"]
 
 
 @pytest.mark.parametrize("why", ["no way", "part of it runs", "too many"])
