@@ -85,7 +85,7 @@ def server() -> Iterator[Server]:
             self.wfile.write(content)
 
         @override
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -115,3 +115,73 @@ def test_before_kube_state_metrics_was_there_labels_tell(
     ]
     assert ledger.query("select count(*) as n from allocations where source = 'labels'")["n"].item() > 0
     assert checks.run(ledger) == []
+
+
+def _node(scraper: Scraper, at_ms: int, *, schedulable: bool = True, ready: bool = True) -> None:
+    target = {"job": "kube-state-metrics", "instance": "ksm:8080", "node": "n1"}
+    gpus = {"resource": "nvidia_com_gpu", "unit": "integer"}
+    scraper.add({"__name__": "kube_node_status_capacity", **target, **gpus}, at_ms, 8)
+    scraper.add({"__name__": "kube_node_status_allocatable", **target, **gpus}, at_ms, 8)
+    scraper.add({"__name__": "kube_node_spec_unschedulable", **target}, at_ms, not schedulable)
+    condition = {"condition": "Ready", "status": "true"}
+    scraper.add({"__name__": "kube_node_status_condition", **target, **condition}, at_ms, ready)
+
+
+def _pod(scraper: Scraper, name: str, at_ms: int, *, over: bool = False, **times: int) -> None:
+    target = {"job": "kube-state-metrics", "instance": "ksm:8080"}
+    who = {**target, "namespace": "vision", "pod": name, "uid": f"uid-{name}"}
+    request = {**who, "container": "c", "node": "n1", "resource": "nvidia_com_gpu", "unit": "integer"}
+    scraper.add({"__name__": "kube_pod_container_resource_requests", **request}, at_ms, 2)
+    for phase in ("Running", "Failed", "Succeeded"):
+        is_so = phase == ("Failed" if over else "Running")
+        scraper.add({"__name__": "kube_pod_status_phase", **who, "phase": phase}, at_ms, is_so)
+    for metric, value_ms in times.items():
+        scraper.add({"__name__": f"kube_pod_{metric}", **who}, at_ms, value_ms // 1000)
+
+
+def test_ends_that_nobody_tells_silence_and_nodes_that_change(
+    prometheus: Callable[..., PrometheusServer], ledger: Ledger, configured: Callable[..., Configuration]
+) -> None:
+    server, scraper = prometheus(), Scraper()
+    minute = {number: START_MS + number * MINUTE_MS for number in range(61)}
+    silent = range(minute[30], minute[40])
+    for at_ms in range(START_MS, END_MS, INTERVAL_MS):
+        if at_ms in silent:
+            continue
+        _node(scraper, at_ms, schedulable=at_ms < minute[20], ready=at_ms < minute[50])
+        if at_ms < minute[10]:  # deleted; bound an hour before
+            _pod(scraper, "deleted", at_ms, status_scheduled_time=START_MS - HOUR_MS)
+        if at_ms < minute[30]:  # gone while nobody looked
+            _pod(scraper, "missed", at_ms, status_scheduled_time=START_MS - HOUR_MS)
+        evicted = at_ms >= minute[15]  # Failed without a container that ended
+        _pod(scraper, "evicted", at_ms, over=evicted, start_time=minute[5])
+        # One of its containers ended, and it runs on.
+        _pod(scraper, "half", at_ms, status_scheduled_time=minute[1], completion_time=minute[2])
+    scraper.send(server.url)
+    with backfill_of(configured(server.url, "kube-state-metrics"), "sim") as work:
+        work.run(ledger, (START_MS, END_MS), END_MS + HOUR_MS, lambda _at, _samples: None)
+    told = ledger.query(
+        f"select pod, epoch_ms(start_at) - {START_MS}, epoch_ms(end_at) - {START_MS}, "
+        f"epoch_ms(sure_end_at) - {START_MS}, end_evidence, gpu_parts from allocations order by pod"
+    ).rows()
+    two = 2 * 168_000
+    assert told == [
+        ("deleted", -HOUR_MS, 10 * MINUTE_MS, 10 * MINUTE_MS - INTERVAL_MS, "not shown any more", two),
+        ("evicted", 5 * MINUTE_MS, 15 * MINUTE_MS, 15 * MINUTE_MS - INTERVAL_MS, "phase seen", two),
+        ("half", MINUTE_MS, HOUR_MS, HOUR_MS, "history ends", two),
+        ("missed", -HOUR_MS, 40 * MINUTE_MS, 30 * MINUTE_MS - INTERVAL_MS, "not shown any more", two),
+    ]
+    gaps = ledger.query(
+        f"select source, covers, epoch_ms(start_at) - {START_MS}, epoch_ms(end_at) - {START_MS} from gaps"
+    ).rows()
+    assert gaps == [("kube-state-metrics", "holders", 30 * MINUTE_MS, 40 * MINUTE_MS)]
+    nodes = ledger.query(
+        f"select epoch_ms(start_at) - {START_MS} as s, epoch_ms(end_at) - {START_MS}, schedulable, ready, gpu_count "
+        "from nodes order by s"
+    ).rows()
+    assert nodes == [
+        (0, 20 * MINUTE_MS, True, True, 8),
+        (20 * MINUTE_MS, 50 * MINUTE_MS, False, True, 8),
+        (50 * MINUTE_MS, HOUR_MS, False, False, 8),
+    ]
+    assert checks.run(ledger) == []
