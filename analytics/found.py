@@ -45,5 +45,6 @@ class Found:
 
     @property
     def fit(self) -> bool:
-        """Whether it is idle beyond doubt, so that something may be done about it."""
-        return self.kind in {Kind.idle, Kind.forgotten} and not self.doubts
+        """Whether it is idle beyond doubt, and of a kind about which something may be done."""
+        idles = self.kind in {Kind.idle, Kind.forgotten}
+        return idles and not self.doubts and not self.evidence.get("reported_only", False)

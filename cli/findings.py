@@ -61,6 +61,7 @@ def findings(
     instant = now_ms() if at is None else _instant(at)
     found: list[Found] = []
     with open_configured(configuration, read_only=at is not None) as ledger:
+        ledger.get_ready()
         for name in _clusters(configuration, cluster):
             here = find(
                 ledger,
@@ -136,7 +137,9 @@ def _remark(found: "Found") -> str:
 
 def _about_workload(found: "Found", gpus: str) -> str:
     if found.fit:
-        return "reported only" if found.evidence["reported_only"] else "beyond doubt"
+        return "beyond doubt"
+    if found.evidence["reported_only"]:
+        return "reported only"
     first, *more = (*found.doubts, "")
     others = f" (and {len(more) - 1} more)" if len(more) > 1 else ""
     if first:

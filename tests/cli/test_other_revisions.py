@@ -22,6 +22,8 @@ COMMANDS = [
     ["why", "somebody", "--sources"],
     ["report"],
     ["status"],
+    ["findings"],
+    ["findings", "--at", "2026-11-24T12:00:00Z"],
     ["rollup"],
     ["dashboard", "--no-browser", "--port", "18599"],
     ["person", "export", pseudonym(7)],

@@ -198,6 +198,8 @@ def test_serving_is_reported_only() -> None:
     (one,) = scene.found()
     assert one.subject == "InferenceService vision/chat"
     assert one.evidence["reported_only"] is True
+    assert one.doubts == ()
+    assert not one.fit
 
 
 def test_what_is_unknown_is_never_idle() -> None:
@@ -406,3 +408,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Nothing is found" in now.output  # all is long ago: unknown, and not idle
     wrong = CliRunner().invoke(app, [*asked, "--cluster", "nowhere"])
     assert isinstance(wrong.exception, InputError)
+
+
+def test_a_ledger_in_which_nothing_is_told(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
+    (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}, {name: d}]\n", encoding="utf-8")
+    asked = ["--config", str(tmp_path / "quartermaster.yaml"), "findings"]
+    assert "Nothing is found" in CliRunner().invoke(app, asked, catch_exceptions=False).output
