@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.kubernetes.clocks import APART_MS, ServerClock
+from collector.kubernetes.drift import Drift
 from collector.kubernetes.source import KubernetesSource
 from collector.kubernetes.talk import connect
 from collector.log import Log
-from quartermaster.clock import from_iso, now_ms, to_iso
+from quartermaster.clock import HOUR_MS, from_iso, now_ms, to_iso
 from quartermaster.config.clusters import KubernetesPart
 from tests.kube.raws import T0, node, pod, replaced
 from tests.kube.standin import line, listed, standing_in, stream
@@ -79,6 +80,24 @@ def test_apart_is_only_what_is_surely_so():
     assert clock.apart_ms == 0, "one answer bounds it to a second"
     observed(clock, T0 + 5000, APART_MS + 1400)
     assert clock.apart_ms == 0 or clock.apart_ms > APART_MS
+
+
+def test_a_drift_is_a_finding_while_it_lasts():
+    """Told when it begins, once an hour while it is so, and when it ends: versions of one finding."""
+    drift = Drift("c")
+    assert drift.observe(T0, 0, None) is None
+    first = drift.observe(T0 + 1000, 9000, (8800, 9200))
+    assert first is not None
+    assert json.loads(first.evidence) == {"ahead_ms": 9000, "least_ms": 8800, "most_ms": 9200}
+    assert drift.observe(T0 + 60_000, 9000, (8800, 9200)) is None
+    later = drift.observe(T0 + 2 * HOUR_MS, 9100, (8900, 9300))
+    last = drift.observe(T0 + 3 * HOUR_MS, 0, (-100, 100))
+    assert later is not None
+    assert last is not None
+    spans = [(each.finding_id, each.start_at, each.revision) for each in (first, later, last)]
+    assert spans == [(first.finding_id, T0 + 1000, revision) for revision in range(3)]
+    assert [later.end_at, last.end_at] == [T0 + 2 * HOUR_MS, T0 + 3 * HOUR_MS]
+    assert drift.observe(T0 + 4 * HOUR_MS, 0, None) is None
 
 
 @pytest.mark.parametrize("ahead_s", [180, -180])

@@ -167,12 +167,12 @@ def test_kueues_queues_cohort_and_what_waits_in_them(kueue: Process, ground: Gro
     assert sum(row["gpu_parts"] for row in told.until("allocations_versions", 2, namespace=name)) == 4 * G
     job(ground, "waits", "vision", 2, pods=2)
     (waiting,) = told.until("demand_versions", namespace=name)
-    assert (waiting["pods"], waiting["gpu_parts"], waiting["gang_minimum"]) == (2, 4 * G, 2)
     end = time.monotonic() + 30
     while "quota" not in waiting["reason"]:
         assert time.monotonic() < end, waiting
         (waiting,) = told.until("demand_versions", namespace=name)
     assert waiting["reason"].startswith("queued: vision: couldn't assign flavors")
+    assert (waiting["pods"], waiting["gpu_parts"], waiting["gang_minimum"]) == (2, 4 * G, 2)
     (workload,) = [
         row for row in told.rows["workloads_versions"] if row["workload_id"] == waiting["workload_id"]
     ]
