@@ -6,7 +6,7 @@ open_gaps as (
     source,
     covers,
     count(*) as open_gaps,
-    min(start_at) filter (where node = '') as away_since_at
+    min(start_at) filter (where coalesce(node, '') = '') as away_since_at
   from gaps
   where end_at is null
   group by cluster, source, covers

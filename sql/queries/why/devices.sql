@@ -16,12 +16,12 @@ told as (
     v.cluster,
     v.allocation_id,
     v.device_id,
-    v.revision,
+    coalesce(v.revision, 0) as revision,
     v.recorded_at,
     v.start_at,
     v.end_at,
-    v.parts,
-    v.evidence,
+    coalesce(v.parts, 0) as parts,
+    coalesce(v.evidence, '') as evidence,
     case v.evidence when 'dra' then 0 when 'kubelet' then 1 when 'label' then 2 else 3 end as rank,
     h.holding_id is not null as in_force
   from holdings_versions as v

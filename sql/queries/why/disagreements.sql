@@ -10,8 +10,8 @@ places as (
 select
   epoch_ms(f.start_at) as start_ms,
   epoch_ms(f.end_at) as end_ms,
-  coalesce(p.place, f.evidence ->> '$.labels') as labels_say,
-  f.state
+  coalesce(p.place, f.evidence ->> '$.labels', '') as labels_say,
+  coalesce(f.state, '') as state
 from findings as f
 left join places as p on try_cast(f.evidence ->> '$.labels' as bigint) = p.device_id
 where

@@ -1,12 +1,12 @@
 -- tellings: every version that was told of a pod's claims that touch [from_ms, until_ms), and which of them is in force
 select distinct
   v.allocation_id,
-  v.revision,
+  coalesce(v.revision, 0) as revision,
   epoch_ms(v.recorded_at) as recorded_ms,
-  v.source,
-  v.node,
-  v.pod_uid,
-  v.gpu_parts,
+  coalesce(v.source, '') as source,
+  coalesce(v.node, '') as node,
+  coalesce(v.pod_uid, '') as pod_uid,
+  coalesce(v.gpu_parts, 0) as gpu_parts,
   epoch_ms(v.start_at) as bound_ms,
   epoch_ms(v.started_at) as started_ms,
   epoch_ms(v.end_at) as ended_ms,
@@ -22,4 +22,4 @@ where
   and coalesce(v.namespace, '') || '/' || v.pod = $id
   and epoch_ms(v.start_at) < $until_ms
   and coalesce(epoch_ms(v.end_at), $until_ms) >= $from_ms
-order by v.allocation_id, v.revision, recorded_ms, in_force
+order by v.allocation_id, revision, recorded_ms, in_force
