@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.nvml.look import LOST, Gpu, Instance, Job, Look, Process, User
+from collector.nvml.look import LOST, Gpu, Instance, Job, Look, Process, User, from_line, to_line
 from collector.nvml.memory import restore, save
 from collector.nvml.picture import Picture
 from collector.nvml.settings import Settings
@@ -170,6 +170,24 @@ def test_who_moves_to_another_gpu_goes_on():
         )
         assert diary.lives() == [(at(10), None, at(30), None, "")]
         assert [each.gpu_parts for each in diary.allocations.values()] == [2 * GPU_PARTS]
+
+
+def test_looks_that_were_kept_replay_to_the_same_records():
+    job = Job("7", 1001, at(12), minors=(1,))
+    looks = [
+        look(0, {}),
+        look(30, {"a": [process(1, 10)]}, jobs=(job,)),
+        look(60, {"a": [process(2, 50, 1001)]}),
+    ]
+    kept = [from_line(to_line(each)) for each in looks]
+    assert kept == looks
+    first, again = Diary().see(*looks), Diary().see(*(each for each in kept if isinstance(each, Look)))
+    assert (first.allocations, first.holdings, first.devices) == (
+        again.allocations,
+        again.holdings,
+        again.devices,
+    )
+    assert first.workloads == again.workloads
 
 
 def test_a_session_that_comes_back_is_another_allocation_of_the_same_workload():

@@ -1,6 +1,7 @@
 """The reader through NVIDIA's own binding and the stand-in library: what it tells, and what becomes of each fault."""
 
 from collections.abc import AsyncGenerator
+from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,7 @@ async def test_a_library_that_breaks_or_hangs_does_not_take_the_collector_along(
     await fetcher.close()
 
 
+@pytest.mark.skipif(find_library("nvidia-ml") is not None, reason="this machine has NVIDIA's library")
 async def test_without_a_library(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     fetcher = Fetcher(Places(tree.proc, tree.cgroup), timeout_ms=20_000)

@@ -142,7 +142,7 @@ async def four_hours(lab: Lab) -> None:
         if minute == 105:
             await lab.loop.stop()
             continue
-        if minute % 60 == 20:
+        if minute in {80, 200}:
             lab.flush()
             roll_up(lab.ledger, lab.now_ms)
         lab.at(minute)
