@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collector.health import Metrics
 from collector.kubernetes.clocks import APART_MS, ServerClock
 from collector.kubernetes.drift import Drift
 from collector.kubernetes.source import KubernetesSource
@@ -130,7 +131,15 @@ def test_a_server_whose_clock_is_minutes_apart_is_told_on_its_own_clock(
     row = told["allocations_versions"][-1]
     assert row["start_at"] == from_iso(bound)
     assert 0 <= row["end_at"] - row["start_at"] < 20_000, "not what the two clocks are apart"
-    assert abs(source.clock_offset_ms - ahead_s * 1000) < 1500
+    metrics = Metrics()
+    metrics.note_watches("c", source, now_ms())
+    value = metrics.registry.get_sample_value
+    offset = value("quartermaster_collector_api_clock_offset_seconds", {"cluster": "c"})
+    lag = value("quartermaster_collector_watch_lag_seconds", {"cluster": "c", "resource": "pods"})
+    assert offset is not None
+    assert lag is not None
+    assert abs(offset - ahead_s) < 1.5
+    assert -1.5 < lag < 30, "on the server's clock too"
     (finding,) = [each for each in told["findings_versions"] if each["kind"] == "clocks apart"]
     assert abs(json.loads(finding["evidence"])["ahead_ms"] - ahead_s * 1000) < 1500
     said = capsys.readouterr()
