@@ -261,6 +261,17 @@ def test_after_a_boot_nobody_holds_and_what_is_missing_was_taken_out():
     assert len({each.workload_id for each in diary.workloads}) == 2  # sessions are numbered anew at each boot
 
 
+def test_a_gpu_that_cannot_say_its_name_after_a_boot_was_not_taken_out():
+    booted = replace(look(120, {}, boot="b2"), booted_ms=at(95))
+    nameless = replace(booted, gpus=(booted.gpus[0], Gpu(1, trouble="Unknown Error")))
+    diary = Diary().see(look(0, {}), nameless)
+    told = sorted(
+        (each.start_at, each.end_at, each.healthy) for each in diary.devices.values() if each.device_id == B
+    )
+    assert told == [(at(0), at(120), True), (at(120), None, False)]
+    assert diary.picture.fleet.away == {"GPU-b": "Unknown Error"}
+
+
 def test_a_gpu_that_is_cut_ends_whole_and_its_instances_begin():
     mine = process(1, 10)
     cut = look(60, {}, also=[mine])
