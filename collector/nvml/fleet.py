@@ -58,7 +58,7 @@ class Fleet:
         return list(self.devices.open.values())
 
     def _end_missing(self, look: Look, present: set[str]) -> None:
-        """After a boot what is not there any more was taken out; but not while one is there that cannot say its name."""
+        """After a boot what is not there any more was taken out, unless one that is there cannot say its name."""
         if any(not gpu.uuid for gpu in look.gpus):
             return
         for device in self.open_devices():
