@@ -26,13 +26,17 @@ def untold_versions(told: pl.DataFrame, known: pl.DataFrame, key: Sequence[str])
     pairs = known.join(newest, on=key, suffix="_told").with_columns(same.alias("same"), end.alias("ends_at"))
     endings = pairs.filter(pl.col("ends_at") > pl.col("start_at"))
     first = endings.sort("ends_at").unique([*key, "start_at"], keep="first")
-    ended = first.with_columns(pl.col("ends_at").alias("end_at"), pl.col("revision") + 1).select(newest.columns)
+    ended = first.with_columns(pl.col("ends_at").alias("end_at"), pl.col("revision") + 1).select(
+        newest.columns
+    )
     goes_on = pairs.filter("same").join(ended, on=[*key, "start_at"], how="anti")
     already = newest.filter(pl.col("end_at").is_null()).join(
         goes_on.select(*key, start_at="start_at_told"), on=[*key, "start_at"], how="semi"
     )
     used = newest.filter(pl.col("end_at").is_not_null()).join(
-        first.select(*key, start_at="start_at_told", end_at="end_at_told"), on=[*key, "start_at", "end_at"], how="semi"
+        first.select(*key, start_at="start_at_told", end_at="end_at_told"),
+        on=[*key, "start_at", "end_at"],
+        how="semi",
     )
     gone = pl.concat([already, used]).select(*key, "start_at")
     return pl.concat([newest.join(gone, on=[*key, "start_at"], how="anti"), ended], how="vertical_relaxed")
