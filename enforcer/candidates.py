@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from enforcer.harm import Harm, harm_of, held_parts
+from enforcer.harm import Harm, harm_of
 from enforcer.snapshot import Snapshot, Taking, Waiting, Workload
 from enforcer.standing import Standing, begun_ms, borrowed_in_order
 from quartermaster.clock import to_iso
@@ -37,6 +37,7 @@ class Candidate:
 
     workload: Workload
     harm: Harm
+    held_parts: int
     units: Mapping[str, int]
     idle: bool
     overdue: bool  # idle, and its people were warned in vain: it may be taken from any team
@@ -81,15 +82,20 @@ class Rules:
             bare and not any(glob_matches(pattern, named) for pattern in self.policy.bare_pods)
         ):
             return Refusal.NO_WAY
-        if all(pod.terminating for pod in workload.pods):
+        leaving, covered, twice = True, False, False
+        for pod in workload.pods:
+            leaving = leaving and pod.terminating
+            covered = covered or bool(pod.budgets)
+            twice = twice or len(pod.budgets) > 1  # which the eviction API refuses, whatever they allow
+        if leaving:
             return Refusal.LEAVING
         if workload.uid in self._in_vain:
             return Refusal.IN_VAIN
-        wanted = self.budgets_of(workload)
-        # The eviction API refuses a pod that two budgets cover, whatever they allow.
-        twice = any(len(pod.budgets) > 1 for pod in workload.pods)
-        too_many = any(self.left(name) < count for name, count in wanted.items())
-        return Refusal.BUDGET if twice or too_many else None
+        if covered and (
+            twice or any(self.left(name) < count for name, count in self.budgets_of(workload).items())
+        ):
+            return Refusal.BUDGET
+        return None
 
     def _protects(self, namespace: str) -> bool:
         known = self._protected.get(namespace)
@@ -198,17 +204,21 @@ def by_harm(each: Candidate) -> tuple[int, int, str]:
 
 def _candidate(workload: Workload, rules: Rules, idle: Mapping[str, str], borrowed_parts: int) -> Candidate:
     units: dict[str, int] = {}
+    held = 0
     for pod in workload.pods:
         if not pod.terminating:
+            held += pod.parts
             for unit, count in pod.shape.units:
                 units[unit] = units.get(unit, 0) + count
     harm, begun, spared = harm_of(workload, rules.snapshot.at_ms), begun_ms(workload), rules.spared(workload)
     stands_idle = workload.uid in idle
-    wholly = borrowed_parts == held_parts(workload)
-    tier = 5 if spared else 1 if stands_idle else 4 if not borrowed_parts else 2 if wholly else 3
+    tier = (
+        5 if spared else 1 if stands_idle else 4 if not borrowed_parts else 2 if borrowed_parts == held else 3
+    )
     return Candidate(
         workload,
         harm,
+        held,
         units,
         stands_idle,
         idle.get(workload.uid) == "take",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enforcer import reasons
 from enforcer.candidates import Candidate
 from enforcer.claims import Claim, fewer
-from enforcer.harm import gpu_hours, held_parts
+from enforcer.harm import gpu_hours
 from enforcer.making import Making, target_of
 from enforcer.placement import Ask, Places, Room
 from enforcer.plan import Act, Action, Cause, Verdict
@@ -135,7 +135,7 @@ def _take(making: Making, claim: Claim, chosen: Chosen, ripe: Sequence[Candidate
             reasons.of_choice(chosen, ripe),
             reasons.of_places(claim, places),
         )
-        target, frees = target_of(each.workload), held_parts(each.workload)
+        target, frees = target_of(each.workload), each.held_parts
         making.actions.append(
             Action(group, Act.STOP, Cause.OWNER, target, waiting.uid, frees, claim.parts, each.harm, why=why)
         )

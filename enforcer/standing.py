@@ -1,11 +1,11 @@
 """Standing: what each team of a pool holds, asks for and is entitled to, and what of it is borrowed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
 from enforcer.harm import held_parts
-from enforcer.snapshot import Promise, Snapshot, Waiting, Workload
+from enforcer.snapshot import Node, Promise, Snapshot, Workload
 from quartermaster.config.policy import DepartmentPart, PolicyPart
 from quartermaster.fairshare.division import Division, Share, divide
 from quartermaster.fairshare.entitlement import Entitlement
@@ -86,27 +86,17 @@ class Standing:
 
 def standings(snapshot: Snapshot, policy: PolicyPart) -> dict[str, Standing]:
     """Every pool of the snapshot."""
-    holders: dict[str, list[Workload]] = {}
-    waiting: dict[str, list[Waiting]] = {}
-    promises: dict[str, list[Promise]] = {}
-    for workload in snapshot.workloads:
-        holders.setdefault(workload.pool, []).append(workload)
+    pools: dict[str, _Pool] = {}
+    kept = _read_pods(snapshot, pools)
+    for node in snapshot.nodes:
+        pools.setdefault(node.pool, _Pool()).offer(node, kept.get(node.name, 0))
     for each in snapshot.waiting:
-        waiting.setdefault(each.pool, []).append(each)
+        pool = pools.setdefault(each.pool, _Pool())
+        pool.asked[each.team] = pool.asked.get(each.team, 0) + each.parts
+        pool.sizes.update(parts for _, _, parts in each.pods)
     for promise in snapshot.promises:
-        promises.setdefault(promise.pool, []).append(promise)
-    free, units = _free_parts(snapshot), _units(snapshot)
-    pools = sorted({*holders, *waiting, *promises, *free})
-    return {
-        pool: _standing(
-            pool,
-            free.get(pool, 0),
-            (holders.get(pool, ()), waiting.get(pool, ()), promises.get(pool, ())),
-            policy,
-            units.get(pool, 0) or GPU_PARTS,
-        )
-        for pool in pools
-    }
+        pools.setdefault(promise.pool, _Pool()).promises[promise.team] = promise
+    return {name: _standing(name, pools[name], policy) for name in sorted(pools)}
 
 
 def borrowed_in_order(workloads: Iterable[Workload], guaranteed_parts: int) -> dict[str, int]:
@@ -126,28 +116,58 @@ def borrowed_in_order(workloads: Iterable[Workload], guaranteed_parts: int) -> d
 
 def begun_ms(workload: Workload) -> int:
     """Since when it runs: its first pod's start or, before any started, its binding."""
-    return min(pod.bound_at_ms if pod.started_at_ms is None else pod.started_at_ms for pod in workload.pods)
+    # A list, not a generator: these two run over every pod of a cluster.
+    return min([pod.bound_at_ms if pod.started_at_ms is None else pod.started_at_ms for pod in workload.pods])
 
 
 def _order(workload: Workload) -> tuple[bool, int, str]:
-    return workload.preemptible, min(pod.bound_at_ms for pod in workload.pods), workload.uid
+    return workload.preemptible, min([pod.bound_at_ms for pod in workload.pods]), workload.uid
 
 
-def _standing(
-    pool: str,
-    free_parts: int,
-    of_it: tuple[Sequence[Workload], Sequence[Waiting], Sequence[Promise]],
-    policy: PolicyPart,
-    unit_parts: int,
-) -> Standing:
-    workloads, waiting, promised = of_it
-    held: dict[str, int] = {}
-    for workload in workloads:
-        held[workload.team] = held.get(workload.team, 0) + held_parts(workload)
-    asked: dict[str, int] = {}
-    for each in waiting:
-        asked[each.team] = asked.get(each.team, 0) + each.parts
-    promises = {promise.team: promise for promise in promised}
+@dataclass
+class _Pool:
+    """A pool as it is read from the snapshot; amounts by team."""
+
+    free_parts: int = 0
+    held: dict[str, int] = field(default_factory=dict[str, int])
+    asked: dict[str, int] = field(default_factory=dict[str, int])
+    promises: dict[str, Promise] = field(default_factory=dict[str, Promise])
+    sizes: set[int] = field(default_factory=set[int])  # of all that is held, asked for or offered, in parts
+
+    def offer(self, node: Node, kept_parts: int) -> None:
+        """A node, and what pods that stay hold there; what it has beyond is free, if it takes pods."""
+        parts = dict(node.unit_parts)
+        self.sizes.update(parts.get(unit, 0) for unit, count in node.units if count)
+        if node.ready and node.schedulable:
+            there = sum(count * parts.get(unit, 0) for unit, count in node.units)
+            self.free_parts += max(0, there - kept_parts)
+
+    @property
+    def unit_parts(self) -> int:
+        """The smallest thing that can be given: a GPU, unless its nodes have slices or pods hold or ask for some."""
+        return gcd(*self.sizes) or GPU_PARTS
+
+
+def _read_pods(snapshot: Snapshot, pools: dict[str, _Pool]) -> dict[str, int]:
+    """Tell each pool who holds how much of it; what stays on each node."""
+    kept: dict[str, int] = {}
+    for workload in snapshot.workloads:
+        pool = pools.setdefault(workload.pool, _Pool())
+        held, size = 0, 0
+        for pod in workload.pods:
+            parts = pod.parts
+            if parts != size:
+                pool.sizes.add(parts)
+                size = parts
+            if parts and not pod.terminating:
+                held += parts
+                kept[pod.node] = kept.get(pod.node, 0) + parts
+        pool.held[workload.team] = pool.held.get(workload.team, 0) + held
+    return kept
+
+
+def _standing(pool: str, read: _Pool, policy: PolicyPart) -> Standing:
+    held, asked, promises = read.held, read.asked, read.promises
     teams = sorted({*held, *asked, *promises})
     departments = {each.department: each for each in policy.departments if each.pool == pool}
     of_department: dict[str, list[Entitlement]] = {}
@@ -180,7 +200,7 @@ def _standing(
             )
         )
     # What is held counts as available even where its node takes nobody new: it is given already.
-    division = divide(free_parts + sum(held.values()), entitled, unit_parts)
+    division = divide(read.free_parts + sum(held.values()), entitled, read.unit_parts)
     shares = {path[-1]: share for path, share in division.shares.items() if not share.entitlement.members}
     return Standing(pool, promises, departments, division, names, shares, dict(held), asked, held)
 
@@ -190,33 +210,3 @@ def _name_of(department: str, others: set[str]) -> str:
     while name in others:
         name += " department"
     return name
-
-
-def _units(snapshot: Snapshot) -> dict[str, int]:
-    """The smallest thing that can be given in each pool: a GPU, unless its nodes have slices or pods ask for some."""
-    sizes: dict[str, set[int]] = {}
-    for node in snapshot.nodes:
-        parts = dict(node.unit_parts)
-        sizes.setdefault(node.pool, set()).update(parts.get(unit, 0) for unit, count in node.units if count)
-    for workload in snapshot.workloads:
-        sizes.setdefault(workload.pool, set()).update(pod.parts for pod in workload.pods)
-    for each in snapshot.waiting:
-        sizes.setdefault(each.pool, set()).update(parts for _, _, parts in each.pods)
-    return {pool: gcd(*found) for pool, found in sizes.items()}
-
-
-def _free_parts(snapshot: Snapshot) -> dict[str, int]:
-    """What nobody keeps, by pool: on nodes that take pods, less what pods that stay hold there."""
-    kept: dict[str, int] = {}
-    for workload in snapshot.workloads:
-        for pod in workload.pods:
-            if not pod.terminating:
-                kept[pod.node] = kept.get(pod.node, 0) + pod.parts
-    free: dict[str, int] = {}
-    for node in snapshot.nodes:
-        free.setdefault(node.pool, 0)
-        if node.ready and node.schedulable:
-            parts = dict(node.unit_parts)
-            there = sum(count * parts.get(unit, 0) for unit, count in node.units)
-            free[node.pool] += max(0, there - kept.get(node.name, 0))
-    return free

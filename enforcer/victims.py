@@ -10,7 +10,6 @@ from itertools import combinations
 from math import comb
 
 from enforcer.candidates import Candidate, Rules, by_harm
-from enforcer.harm import held_parts
 from enforcer.placement import Ask, Room
 from enforcer.snapshot import Pod
 from enforcer.standing import Standing
@@ -46,7 +45,7 @@ class Tally:
         """It is taken, as the one after the first `at`."""
         for name, count in self._rules.budgets_of(each.workload).items():
             self._budgets[name] = self._budgets.get(name, 0) + count
-        self._standing.held[each.workload.team] -= held_parts(each.workload)
+        self._standing.held[each.workload.team] -= each.held_parts
         self._room.give(pods_of(each))
         self.taken.insert(at, each)
 
@@ -55,7 +54,7 @@ class Tally:
         self.taken.remove(each)
         for name, count in self._rules.budgets_of(each.workload).items():
             self._budgets[name] -= count
-        self._standing.held[each.workload.team] += held_parts(each.workload)
+        self._standing.held[each.workload.team] += each.held_parts
         self._room.take(pods_of(each))
 
     def keep(self) -> None:
@@ -145,7 +144,7 @@ def _gather(ask: Ask, order: Sequence[Candidate], room: Room, tally: Tally) -> C
 def _first(ask: Ask, sets: Iterable[Chosen], room: Room, tally: Tally) -> Chosen | None:
     """The first set that may be taken, the largest of a team last, and that makes the ask fit."""
     for chosen in sets:
-        in_order = sorted(chosen, key=lambda each: (held_parts(each.workload), each.workload.uid))
+        in_order = sorted(chosen, key=lambda each: (each.held_parts, each.workload.uid))
         fits = all(tally.take(each) for each in in_order) and room.fits(ask)
         tally.undo()
         if fits:
