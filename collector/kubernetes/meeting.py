@@ -14,6 +14,7 @@ from collector.holders import HOLDERS, ReadLabels
 from collector.kubernetes.instances import Instance, numbered
 from collector.kubernetes.seam import DELAY_MS, DISAGREE
 from collector.kubernetes.settings import SOURCE
+from collector.kubernetes.sickness import Ward, diagnosed
 from collector.presence import Fleet, Sighting, presence
 from quartermaster.clock import HOUR_MS
 from quartermaster.ids import content_id
@@ -162,8 +163,9 @@ def meet(ledger: Ledger, cluster: str, now_ms: int) -> ReadLabels | None:
                     Watermark(cluster, LABELS, HOLDERS, until_ms),
                 ]
             ledger.append(key, records, recorded_at=now_ms)
-            for table, rows in {**records, "devices_versions": devices}.items():
-                counted[table] = counted.get(table, 0) + len(rows)
+            for told in (records, {"devices_versions": devices}):
+                for table, rows in told.items():
+                    counted[table] = counted.get(table, 0) + len(rows)
             from_ms = until_ms
         return ReadLabels(cluster, from_ms, counted)
 
@@ -217,10 +219,23 @@ def _named(ledger: Ledger, cluster: str, from_ms: int, until_ms: int) -> dict[st
     findings += strangers(cluster, _rows(ledger, "met/strangers", cluster=cluster, **span))
     ended = [Holding(**row) for row in _rows(ledger, "met/ended", cluster=cluster)]
     return {
+        "devices_versions": _sick(ledger, cluster, known, span),
         "holdings_versions": [*holdings, *ended],
         "findings_versions": followed(ledger, cluster, findings),
         "watermarks": [Watermark(cluster, SOURCE, DEVICES, until_ms)],
     }
+
+
+def _sick(
+    ledger: Ledger, cluster: str, known: Iterable[Mapping[str, Any]], span: Mapping[str, int]
+) -> list[Device]:
+    """Which GPUs are those that allocatable lacks, where pages name the GPUs."""
+    wards = [Ward(**row) for row in _rows(ledger, "met/sick", cluster=cluster)]
+    if not wards:
+        return []
+    devices = [Device(**{name: row[name] for name in row if name != "node_ended_ms"}) for row in known]
+    xids = {row["gpu_uuid"]: row["xid_ms"] for row in _rows(ledger, "met/xids", cluster=cluster, **span)}
+    return list(diagnosed(devices, wards, xids))
 
 
 def _meeting(row: Mapping[str, Any], device: int, parts: Mapping[int, int]) -> Meeting:

@@ -199,6 +199,85 @@ def test_samples_meet_an_instance_that_dra_gave(ledger: Ledger):
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
+def sampled(ledger: Ledger, first: int, last: int, xids: dict[str, int]) -> None:
+    """Samples each minute of eight GPUs, some with the XID that they showed last."""
+    series = [
+        Series(
+            "c",
+            content_id(f"GPU-{n}"),
+            at(0),
+            None,
+            "dcgm",
+            "n1",
+            f"GPU-{n}",
+            "",
+            "",
+            "",
+            "H100",
+            n,
+            "gpu",
+            "3",
+            "t",
+        )
+        for n in range(8)
+    ]
+    rows = [
+        {
+            "cluster": "c",
+            "series_id": content_id(f"GPU-{n}"),
+            "sampled_at": at(minute * MINUTE),
+            "source": "dcgm",
+            "hold_ms": 150_000,
+            "gr_engine_permille": 0,
+            "xid": xids.get(f"GPU-{n}", 0),
+        }
+        for n in range(8)
+        for minute in range(first, last)
+    ]
+    mark = Watermark("c", "dcgm", "telemetry", at(last * MINUTE))
+    told = {"series_versions": series, "samples": pl.DataFrame(rows), "watermarks": [mark]}
+    ledger.append(f"pages/{first}", told)
+
+
+def unwell(ledger: Ledger) -> list[tuple[str, int, int | None]]:
+    query = """
+        select gpu_uuid, epoch_ms(start_at) as s, epoch_ms(end_at) as e
+        from devices where evidence = 'telemetry' and not healthy order by all
+    """
+    return ledger.query(query).rows()
+
+
+def test_an_xid_tells_which_gpu_is_the_sick_one(ledger: Ledger):
+    """Allocatable lacks one from 600 s to 4200 s: the GPU with the XID is unavailable so long, and no other."""
+    told = Told(replaced(telemetry=True)).see(0, "nodes", node()).see(600, "nodes", node(allocatable=7))
+    holders(ledger, told, 3000)
+    sampled(ledger, 0, 50, {"GPU-2": 79, "GPU-5": 31})
+    meet(ledger, "c", at(3000))
+    assert unwell(ledger) == [("GPU-2", at(600), None)], "31 is an application's fault"
+    told.see(4200, "nodes", node())
+    holders(ledger, told, 7600)
+    sampled(ledger, 50, 127, {"GPU-2": 79})
+    meet(ledger, "c", at(7600))
+    assert unwell(ledger) == [("GPU-2", at(600), at(4200))], (
+        "well again, though the page still shows the last XID"
+    )
+    roll_up(ledger, at(8000), "UTC")
+    query = "select sum(capacity_pms) as c, sum(unavailable_pms) as u from usage_hourly"
+    assert ledger.query(query).rows() == [(8 * G * 2 * HOUR_MS, G * 3_600_000)]
+    assert [(broken.check, broken.count) for broken in run(ledger)] == []
+
+
+def test_without_an_xid_the_last_ones_are_sick_until_one_tells(ledger: Ledger):
+    told = Told(replaced(telemetry=True)).see(0, "nodes", node(allocatable=6))
+    holders(ledger, told, 3600)
+    sampled(ledger, 0, 20, {})
+    meet(ledger, "c", at(1200))
+    assert [gpu for gpu, _, _ in unwell(ledger)] == ["GPU-6", "GPU-7"]
+    sampled(ledger, 20, 40, {"GPU-1": 95})
+    meet(ledger, "c", at(2400))
+    assert [gpu for gpu, _, _ in unwell(ledger)] == ["GPU-1", "GPU-7"]
+
+
 def meeting(
     device: int, *, wanted: int = G, of: int = G, known: tuple[int, ...] = (), until: float = 60
 ) -> Meeting:
