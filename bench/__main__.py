@@ -6,7 +6,19 @@ from pathlib import Path
 
 from bench.machine import Result, machine
 
-NAMES = ("parse", "round", "storage", "rollup", "report", "openb", "kubernetes", "apiserver", "nvml", "plan", "backfill")
+NAMES = (
+    "parse",
+    "round",
+    "storage",
+    "rollup",
+    "report",
+    "openb",
+    "kubernetes",
+    "apiserver",
+    "nvml",
+    "plan",
+    "backfill",
+)
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 
 

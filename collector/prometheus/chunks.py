@@ -11,7 +11,7 @@ from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 # No question is about less; a server that refuses this one answers none.
 _SHORTEST_MS = 30 * SECOND_MS
 # What is read, understood and committed at once: so many samples, within these bounds of time.
-SLICE_SAMPLES = 2_400_000
+SLICE_SAMPLES = 1_800_000
 _SLICE_MS = (5 * MINUTE_MS, 12 * HOUR_MS)
 # What is asked for at once, of which a server needs some twenty bytes of JSON each.
 CHUNK_SAMPLES = 1_200_000

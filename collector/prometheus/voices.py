@@ -26,7 +26,7 @@ _OF_PAGES = frozenset(
 )
 
 
-_REMEMBERED = 60_000
+_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from collector.prometheus.connection import Connection
 from collector.prometheus.refusal import Partial
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS, now_ms
 from quartermaster.config.model import Configuration
+from quartermaster.records import Allocation
 from simulator.server import Plan, SimulatorServer
 from sql import checks
 from sql.ledger import Ledger
@@ -67,10 +69,11 @@ def test_pages_that_were_scraped(prometheus: Start, ledger: Ledger, configured: 
     interval = ledger.query("select distinct hold_ms from samples")["hold_ms"].to_list()
     assert all(2_000 <= hold_ms <= 3_500 for hold_ms in interval)
     named = ledger.query("select distinct node, namespace, pod from allocations").rows()
+    pods = cast(list[Allocation], truth["allocations_versions"])
     running = {
         (each.node, each.namespace, each.pod)
-        for each in {each.allocation_id: each for each in truth["allocations_versions"]}.values()
-        if each.end_at is None and each.node in {first, second}  # pyright: ignore[reportAttributeAccessIssue]
+        for each in {each.allocation_id: each for each in pods}.values()
+        if each.end_at is None and each.node in {first, second}
     }
     assert set(named) == running
     assert {node for node, _, _ in named} == {first, second}
