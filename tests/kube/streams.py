@@ -16,7 +16,7 @@ LAST_S = 7000
 END_MS = T0 + 2 * HOUR_MS
 MIG = "nvidia.com/mig-1g.10gb"
 BEFALLS = ("cordoned", "lost", "sick", "leaves", "shared otherwise")
-ENDS = ("finishes", "deleted", "forced", "collected", "unwritten", "goes on", "goes on")
+ENDS = ("finishes", "deleted", "forced", "collected", "unwritten", "told late", "goes on", "goes on")
 
 
 class Stream(list[Line]):
@@ -164,6 +164,11 @@ class World:
             self.happens(end + 0.1, "pods", pod(name, **over, **deadline), "DELETED")
         elif how == "forced":
             self.happens(end, "pods", pod(name, **told, deletionTimestamp=iso(end)), "DELETED")
+        elif how == "told late":  # the phase first, and only then when its containers ended
+            running = pod(name, **told)
+            running["status"]["phase"] = over["phase"]
+            self.happens(end + 0.3, "pods", running)
+            self.happens(end + 2, "pods", pod(name, **over))
         elif how in {"collected", "unwritten"}:
             fields: dict[str, Any] = {"managedFields": written} if how == "collected" else {}
             running = pod(name, **told, **fields)

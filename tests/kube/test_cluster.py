@@ -1,6 +1,8 @@
 """On a real control plane with fake GPU nodes: what the collector tells, against the test's own record."""
 
 import json
+import os
+import signal
 import time
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ import pytest
 import yaml
 
 from collector.batch import Batch, commit
+from collector.kubernetes import watch
 from collector.kubernetes.resources import RESOURCES
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.source import KubernetesSource, Taken
@@ -392,6 +395,32 @@ def test_an_api_server_that_goes_and_comes_back_has_told_everything(
     control_plane.processes["kube-apiserver"].stop()
     until(lambda: "nodes" in source.troubles)
     control_plane.start_api()
+    ground.pod("after")
+    ground.wait_for_pod("after")
+    rows: dict[str, dict[str, Any]] = {}
+
+    def told() -> bool:
+        rows.update(allocations(source.take(now_ms()), ground.namespace))
+        return "after" in rows and rows["before"]["end_at"] is not None
+
+    until(told, 60)
+
+
+def test_an_api_server_that_hangs_mid_watch_is_asked_again_and_has_told_everything(
+    sources: Sources, control_plane: ControlPlane, ground: Ground, monkeypatch: pytest.MonkeyPatch
+):
+    """Stopped in the middle of its streams, it neither answers nor hangs up; then it goes on where it was."""
+    monkeypatch.setattr(watch, "SILENCE_S", 2.0)
+    ground.node()
+    ground.pod("before", ends_after_s=1)
+    source = sources(control_plane.token)
+    until(lambda: source.complete)
+    server = control_plane.processes["kube-apiserver"]
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        until(lambda: source.troubles.get("pods") == "away")
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
     ground.pod("after")
     ground.wait_for_pod("after")
     rows: dict[str, dict[str, Any]] = {}

@@ -162,6 +162,15 @@ CASES: dict[str, tuple[list[tuple[float, str, dict[str, Any]]], float, float | N
         500.5,
         allocations.PHASE,
     ),
+    "its phase first, and when its containers ended only then": (
+        [
+            (20.5, "MODIFIED", pod(phase="Failed", started=2)),
+            (22, "MODIFIED", pod(phase="Failed", started=2, finished=19)),
+        ],
+        1,
+        19,
+        allocations.FINISHED,
+    ),
     "created with its node's name: no binding, so the kubelet's start": (
         [(9, "ADDED", pod(status={"conditions": [], "startTime": iso(4)}))],
         4,
