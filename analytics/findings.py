@@ -40,7 +40,7 @@ def find(
     usage_hourly and quota_hourly. Raises LedgerError.
     """
     with ledger.reading() as cursor:
-        terms = Terms(at_ms, settings, policy, _Priced(read_prices(cursor), at_ms).of)
+        terms = Terms(at_ms, settings, policy, Priced(read_prices(cursor), at_ms).of)
         return look(cursor, cluster, terms, time_zone)
 
 
@@ -50,11 +50,14 @@ def look(cursor: Cursor, cluster: str, terms: Terms, time_zone: str = "UTC") -> 
 
 
 @dataclass(frozen=True)
-class _Priced:
+class Priced:
+    """What a GPU-hour costs at an instant."""
+
     prices: Prices
     at_ms: int
 
     def of(self, cluster: str, pool: str, model: str) -> tuple[Decimal, str] | None:
+        """The price of a GPU-hour and its currency; None where there is none."""
         try:
             card, rate = self.prices.at(cluster, pool, model, self.at_ms)
         except ConfigurationError:

@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -14,9 +15,11 @@ import typer
 import typer.rich_utils
 
 from cli import config as config_group
+from cli import enforce as enforce_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
+from cli import plan as plan_group
 from cli.backfill import backfill
 from cli.behind import of_group, with_options
 from cli.collect import collect
@@ -80,6 +83,8 @@ def options(
 for _command in (demo, collect, backfill, rollup, report, dashboard, sql, why, findings, status):
     app.command()(_command)
 app.add_typer(simulate_group, name="simulate")
+app.add_typer(enforce_group.app, name="enforce")
+app.add_typer(plan_group.app, name="plan")
 app.add_typer(ledger_group.app, name="ledger")
 app.add_typer(config_group.app, name="config")
 app.add_typer(person_group.app, name="person")
@@ -92,16 +97,24 @@ def _finish(group: typer.Typer) -> None:
     for command in group.registered_commands:
         if command.callback is None:
             continue
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(
-            paragraph if paragraph.startswith("\b") else " ".join(paragraph.split())
-            for paragraph in paragraphs
-        )
+        command.help = _paragraphs(command.callback)
         command.callback = with_options(command.callback)
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
-            inner.typer_instance.callback()(of_group)
+            own = inner.typer_instance.registered_callback
+            if own is None or own.callback is None:
+                inner.typer_instance.callback()(of_group)
+            else:  # it does something by itself
+                own.help = _paragraphs(own.callback)
+                own.callback = with_options(own.callback)
             _finish(inner.typer_instance)
+
+
+def _paragraphs(command: Callable[..., object]) -> str:
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(
+        paragraph if paragraph.startswith("\b") else " ".join(paragraph.split()) for paragraph in paragraphs
+    )
 
 
 _finish(app)

@@ -162,3 +162,14 @@ create table findings_versions (
   signals varchar, coverage_permille integer, cost decimal(18, 6), currency varchar, evidence varchar, state varchar,
   revision integer, recorded_at timestamptz
 );
+
+-- what the enforcer would do, and did -----------------------------------------------------------------------------------
+create table plans (
+  cluster varchar, plan_hash varchar, planned_at timestamptz, mode varchar, snapshot_hash varchar, policy_hash varchar, actions integer,
+  body varchar, recorded_at timestamptz
+);
+create table actions (
+  cluster varchar, plan_hash varchar, planned_at timestamptz, mode varchar, position integer, group_number integer, act varchar,
+  cause varchar, stage varchar, kind varchar, namespace varchar, name varchar, object_uid varchar, object_version varchar,
+  workload_id bigint, team varchar, pool varchar, for_uid varchar, frees_parts bigint, lost_pms decimal(38, 0), recorded_at timestamptz
+);

@@ -1,0 +1,246 @@
+"""`quartermaster enforce`: what would be done, in shadow: plans are made and recorded, and nothing is done."""
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import output
+from cli.planned import as_value, clusters, instant, plan_at, refuse, ruling, show
+from cli.regrets import METHOD, figures, of_replay, print_regret
+from cli.session import session
+from quartermaster.clock import DAY_MS, HOUR_MS, now_ms, to_iso
+from quartermaster.errors import InputError
+from quartermaster.interrupt import Patience
+
+if TYPE_CHECKING:
+    from enforcer.freshness import Refusal
+    from enforcer.regret import Watched
+    from enforcer.replay import Replay
+    from quartermaster.config.model import Configuration
+    from sql.ledger import Ledger
+
+app = typer.Typer(invoke_without_command=True)
+_EVERY_S = 10.0
+_PAST_MS = 90 * DAY_MS
+
+
+@app.callback()
+def enforce(
+    context: typer.Context,
+    *,
+    once: Annotated[bool, typer.Option("--once", help="One plan, now; also without any option.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="A plan every ten seconds, until Ctrl-C.")] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at", help="As of an hour in the past, such as 2026-11-24T12:00Z; nothing is recorded."
+        ),
+    ] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Plan what would be taken from whom and why, in shadow: the plan is recorded, and nothing is done.
+
+    Where the ledger is not fresh, or too little in it is known, there is no plan, and it says why.
+
+    \b
+    Examples:
+      quartermaster enforce                          one plan, now
+      quartermaster enforce --watch                  one every ten seconds
+      quartermaster enforce --at 2026-11-24T12:00Z   the plan of that hour
+      quartermaster enforce regret                   how often it would be wrong
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if sum((once, watch, at is not None)) > 1:
+        raise InputError("--once, --watch and --at do not go together", "give one of them")
+    configuration = _configuration(context)
+    names = clusters(configuration, cluster)
+    if at is not None:
+        _as_of(configuration, names, instant(at), as_json=as_json)
+    elif watch:
+        _watch(configuration, names, as_json=as_json)
+    else:
+        _once(configuration, names, as_json=as_json)
+
+
+@app.command()
+def regret(
+    context: typer.Context,
+    *,
+    recorded: Annotated[
+        bool,
+        typer.Option("--recorded", help="Of the plans that are recorded, instead of the past made anew."),
+    ] = False,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="From when on. [default: 90 days before the end]")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="Until when. [default: as far as is rolled up]")
+    ] = None,
+    step: Annotated[int, typer.Option("--step", min=1, max=24, help="Hours from plan to plan.")] = 1,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """How often taking would have been wrong: of those it would have taken, how many computed again?
+
+    The planner is run over the ledger's past, hour by hour, and each would-be victim is watched for 2, 8 and 24
+    hours. Unknown is an answer of its own.
+
+    \b
+    Examples:
+      quartermaster enforce regret
+      quartermaster enforce regret --from 2026-11-01 --to 2026-11-15 --json
+      quartermaster enforce regret --recorded
+    """
+    from enforcer import regret as regrets
+    from sql.configured import open_configured
+
+    if recorded and (from_ is not None or to is not None or step != 1):
+        raise InputError("--recorded takes no span and no step", "leave them away")
+    configuration = _configuration(context)
+    told: list[dict[str, Any]] = []
+    with open_configured(configuration, read_only=True) as ledger:
+        for name in clusters(configuration, cluster):
+            if recorded:
+                with ledger.reading() as cursor:
+                    watched = regrets.watch(cursor, regrets.recorded(cursor, name))
+                told.append({"cluster": name, "recorded": True} | figures(watched))
+                continue
+            span = _span(ledger, name, from_, to)
+            if span is None:
+                told.append({"cluster": name, "recorded": False, "plans": 0} | figures([]))
+                continue
+            done, watched = _replayed(configuration, ledger, name, span, step)
+            told.append({"cluster": name, "recorded": False} | of_replay(done) | figures(watched))
+    if as_json:
+        output.emit_json({"method": METHOD, "clusters": told})
+        return
+    for each in told:
+        print_regret(each)
+    output.say(METHOD)
+
+
+def _configuration(context: typer.Context) -> "Configuration":
+    from quartermaster.config.load import load_configuration
+
+    return load_configuration(session(context).config_path(), os.environ)
+
+
+def _once(configuration: "Configuration", names: list[str], *, as_json: bool) -> None:
+    from enforcer.freshness import Refusal
+    from enforcer.shadow import cycle
+    from enforcer.written import write
+    from sql.configured import open_configured
+
+    values: list[object] = []
+    with open_configured(configuration) as ledger:
+        for name in names:
+            made, recorded = cycle(ledger, name, now_ms(), ruling(configuration))
+            if isinstance(made, Refusal):
+                values.append(as_value(made))
+                if not as_json:
+                    refuse(made)
+                continue
+            body = write(made.plan)
+            values.append(body | {"recorded": recorded})
+            if not as_json:
+                show(body)
+                output.say(
+                    "It is recorded."
+                    if recorded
+                    else "The last one recorded is of the same deeds: it is that."
+                )
+    if as_json:
+        output.emit_json(values)
+
+
+def _watch(configuration: "Configuration", names: list[str], *, as_json: bool) -> None:
+    """Plan again and again; what is shown is what is new: a plan that was recorded, or another reason for none."""
+    from enforcer.freshness import Refusal, words
+    from enforcer.shadow import cycle
+    from enforcer.written import write
+    from sql.configured import open_configured
+
+    kinds: dict[str, tuple[str, ...]] = {}
+    with open_configured(configuration) as ledger:
+        while True:
+            began = time.monotonic()
+            for name in names:
+                with Patience():  # Ctrl-C waits for the end of a plan, not for the next one
+                    made, recorded = cycle(ledger, name, now_ms(), ruling(configuration))
+                if not isinstance(made, Refusal):
+                    kinds.pop(name, None)
+                    if recorded and as_json:
+                        output.emit_json(write(made.plan))
+                    elif recorded:
+                        show(write(made.plan))
+                elif _kind(made) != kinds.get(name):
+                    kinds[name] = _kind(made)
+                    if as_json:
+                        output.emit_json(as_value(made))
+                    else:
+                        output.say(words(made))
+            time.sleep(max(0.0, _EVERY_S - (time.monotonic() - began)))
+
+
+def _kind(refusal: "Refusal") -> tuple[str, ...]:
+    """Which reasons, whatever their figures."""
+    return tuple("".join(sign for sign in each if not sign.isdigit()) for each in refusal.reasons)
+
+
+def _as_of(configuration: "Configuration", names: list[str], at_ms: int, *, as_json: bool) -> None:
+    from enforcer.freshness import Refusal
+    from sql.configured import open_configured
+
+    values: list[object] = []
+    with open_configured(configuration, read_only=True) as ledger:
+        for name in names:
+            made = plan_at(ledger, name, at_ms, ruling(configuration))
+            values.append(as_value(made) if isinstance(made, Refusal) else made)
+            if isinstance(made, Refusal) and not as_json:
+                refuse(made)
+            elif not isinstance(made, Refusal) and not as_json:
+                show(made)
+    if as_json:
+        output.emit_json(values)
+
+
+def _span(ledger: "Ledger", cluster: str, from_: str | None, to: str | None) -> tuple[int, int] | None:
+    """The span that is asked for, within what is rolled up; None where nothing is."""
+    from enforcer.book import rows
+
+    with ledger.reading() as cursor:
+        rolled = rows(cursor, "rolled", {"cluster": cluster}).row(0, named=True)
+    if rolled["from_ms"] is None or rolled["until_ms"] is None:
+        return None
+    until_ms = rolled["until_ms"] if to is None else min(instant(to), rolled["until_ms"])
+    # Before the first hour nothing is rolled up: the first plan is at its end.
+    from_ms = max(until_ms - _PAST_MS if from_ is None else instant(from_), rolled["from_ms"] + HOUR_MS)
+    if from_ms > until_ms:
+        raise InputError(
+            f"{cluster}: there is no hour from {to_iso(from_ms)} to {to_iso(until_ms)}",
+            f"it is rolled up from {to_iso(rolled['from_ms'])} to {to_iso(rolled['until_ms'])}",
+        )
+    return from_ms, until_ms
+
+
+def _replayed(
+    configuration: "Configuration", ledger: "Ledger", name: str, span: tuple[int, int], step: int
+) -> "tuple[Replay, list[Watched]]":
+    from enforcer.regret import watch
+    from enforcer.replay import replay
+
+    with ledger.reading() as cursor, output.progress() as bar:
+        task = bar.add_task("planning the past", total=span[1] - span[0])
+        done = replay(
+            cursor,
+            name,
+            span,
+            ruling(configuration),
+            step_ms=step * HOUR_MS,
+            tick=lambda at_ms: bar.update(task, completed=at_ms - span[0]),
+        )
+        return done, watch(cursor, done.victims)

@@ -1,0 +1,41 @@
+"""Ways: how a workload of each kind is stopped so that it can be started again, and what no restart brings back."""
+
+_SUSPEND, _SCALE = "suspend", "scale to zero"
+_WAYS = {
+    "Job": _SUSPEND,
+    "CronJob": _SUSPEND,
+    "JobSet": _SUSPEND,
+    "TrainJob": _SUSPEND,
+    "PyTorchJob": _SUSPEND,
+    "TFJob": _SUSPEND,
+    "MPIJob": _SUSPEND,
+    "XGBoostJob": _SUSPEND,
+    "PaddleJob": _SUSPEND,
+    "JAXJob": _SUSPEND,
+    "RayJob": _SUSPEND,
+    "RayCluster": _SUSPEND,
+    "RayService": _SUSPEND,
+    "Deployment": _SCALE,
+    "ReplicaSet": _SCALE,
+    "StatefulSet": _SCALE,
+    "LeaderWorkerSet": _SCALE,
+    "Rollout": _SCALE,
+    "Notebook": "stop the notebook",
+    "InferenceService": "stop the service",
+}
+_LOST = {
+    "Notebook": ("what its processes have in memory", "work that is not saved"),
+    "StatefulSet": ("what its processes have in memory",),
+    "RayCluster": ("what its processes have in memory",),
+    "RayJob": ("the whole run: it starts over",),
+}
+
+
+def way_down(kind: str) -> str:
+    """How the owner of such a workload is stopped; "" where nothing is known that would bring it back."""
+    return _WAYS.get(kind, "")
+
+
+def lost_for_good(kind: str) -> tuple[str, ...]:
+    """What a restart does not bring back, in words."""
+    return _LOST.get(kind, ())
