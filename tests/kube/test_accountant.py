@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -10,18 +11,20 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from analytics.usage import roll_up
 from collector.batch import Batch, Census, commit
 from collector.kubernetes.picture import Picture
 from collector.kubernetes.settings import SOURCE
 from collector.kubernetes.stream import Event
 from quartermaster.clock import HOUR_MS
+from quartermaster.records import Watermark
 from sql.checks import run
 from sql.ledger import Ledger, frame, memory_ledger
 from tests.kube.accountant import Accountant, Life, Line
 from tests.kube.raws import T0, replaced
 from tests.kube.replaying import into_ledger, lives_of, measured, picture_of, written
 from tests.kube.streams import END_MS, streams
-from tests.kube.walk import Walk
+from tests.kube.walk import NAMES, Walk
 
 # What is found with a ledger is not made smaller: that takes minutes. The streams are small.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -76,6 +79,40 @@ def test_usage_of_a_stream_is_the_accountants_walk_to_the_millisecond(
         if not sums["overbooked"]:
             assert held == {name: pms for name, pms in walk.held.items() if pms}
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
+
+
+@settings(max_examples=2, phases=UNSHRUNK)
+@given(st.lists(streams(), min_size=2, max_size=2), st.randoms())
+def test_what_comes_late_and_in_any_order_gives_the_same_usage(
+    ledger: Ledger, found: list[list[Line]], rng: Random
+):
+    """The rows of a stream in three batches, the hours rolled up after each: as all at once."""
+    for lines in found:
+        whole, late = next(_clusters), next(_clusters)
+        into_ledger(ledger, whole, picture_of(lines, frozenset({8}), whole), END_MS + HOUR_MS)
+        told = picture_of(lines, frozenset({8}), late)
+        rows = [(table, row) for table, each in told.items() for row in each]
+        rng.shuffle(rows)
+        marks = [Watermark(late, SOURCE, "holders", END_MS + HOUR_MS)]
+        for part in range(3):
+            batch: dict[str, list[Any]] = {"watermarks": marks} if not part else {}
+            for table, row in rows[part::3]:
+                batch.setdefault(table, []).append(row)
+            ledger.append(f"{late}/{part}", batch)
+            roll_up(ledger, END_MS + HOUR_MS, "UTC", [late])
+        roll_up(ledger, END_MS + HOUR_MS, "UTC", [whole])
+        assert usage_of(ledger, late) == usage_of(ledger, whole) != []
+
+
+def usage_of(ledger: Ledger, cluster: str) -> list[tuple[Any, ...]]:
+    """What was rolled up, by hour, node and pod: ids are each cluster's own."""
+    sums = ", ".join(f"sum({name}_pms) as {name}" for name in (*NAMES, "not_started", "estimated", "faulted"))
+    query = f"""
+        select u.row_start_at, u.node, a.pod, {sums}
+        from usage_hourly as u left join allocations as a using (cluster, allocation_id)
+        where u.cluster = ? group by all order by all
+    """
+    return ledger.query(query, [cluster]).rows()
 
 
 @settings(max_examples=3, phases=UNSHRUNK)
