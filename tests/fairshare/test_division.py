@@ -185,6 +185,20 @@ def test_flaw_3_guarantees_above_what_is_there_are_cut_and_told() -> None:
     assert (told.promised_parts, told.most_parts, told.scaled) == (16 * GPU_PARTS, 8 * GPU_PARTS, True)
 
 
+def test_guarantees_above_what_is_there_are_told_before_anybody_asks_for_them() -> None:
+    division = divide(8 * GPU_PARTS, [team("a", ask=1, promised=8), team("b", ask=9, promised=8)])
+    assert _gpus(division) == {"a": 1, "b": 7}
+    (told,) = divide(8 * GPU_PARTS, [team("a", ask=1, promised=8), team("b", promised=8)]).overpromised
+    assert (told.overpromised, told.scaled) == (True, False)
+
+
+def test_standings_that_lie_close_are_told_apart() -> None:
+    # After twelve units c stands at 5/7, b at 3/4 and a at 4/5: the thirteenth is c's, the fourteenth b's.
+    claims = [Claim("a", 99, 5), Claim("b", 99, 4), Claim("c", 99, 7)]
+    assert deal(13, claims) == {"a": 4, "b": 3, "c": 6}
+    assert deal(14, claims) == {"a": 4, "b": 4, "c": 6}
+
+
 # A table of cases: available, who asks what, who gets what
 
 
