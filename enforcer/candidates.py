@@ -1,6 +1,6 @@
 """Candidates: which workloads may be taken at all and which for an owner, and of each other why not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,7 +40,6 @@ class Candidate:
     held_parts: int
     units: Mapping[str, int]
     idle: bool
-    overdue: bool  # idle, and its people were warned in vain: it may be taken from any team
     borrowed_parts: int  # of what it holds, as the ledger counts it
     spared: str  # why it is spared: it opted out, or gave way lately
     ripe_at_ms: int  # when it has had its minimum runtime
@@ -166,12 +165,11 @@ def candidates(
     workloads: Sequence[Workload],
     standing: Standing,
     rules: Rules,
-    idle: Mapping[str, str],
+    idle: Collection[str],
 ) -> tuple[list[Candidate], dict[str, Refusal]]:
     """Of a pool's workloads those that borrowers hold and that may be taken, in order of harm; of others why not.
 
-    `idle` are those that stand idle beyond doubt. An idle one whose people were warned in vain may be taken from
-    any team: its value is `take`.
+    `idle` are those that stand idle beyond doubt.
     """
     by_team: dict[str, list[Workload]] = {}
     for workload in workloads:
@@ -183,12 +181,11 @@ def candidates(
         borrows = standing.held.get(team, 0) > guaranteed
         borrowed = borrowed_in_order(theirs, guaranteed) if borrows else {}
         for workload in theirs:
-            overdue = idle.get(workload.uid) == "take"
-            if not borrows and not overdue:
+            if not borrows:
                 refused[workload.uid] = Refusal.NOT_BORROWING
                 continue
             refusal = rules.untouchable(workload)
-            if refusal is None and not workload.preemptible and not overdue:
+            if refusal is None and not workload.preemptible:
                 refusal = Refusal.NOT_PREEMPTIBLE
             if refusal is not None:
                 refused[workload.uid] = refusal
@@ -202,7 +199,7 @@ def by_harm(each: Candidate) -> tuple[int, int, str]:
     return each.order
 
 
-def _candidate(workload: Workload, rules: Rules, idle: Mapping[str, str], borrowed_parts: int) -> Candidate:
+def _candidate(workload: Workload, rules: Rules, idle: Collection[str], borrowed_parts: int) -> Candidate:
     units: dict[str, int] = {}
     held = 0
     for pod in workload.pods:
@@ -221,7 +218,6 @@ def _candidate(workload: Workload, rules: Rules, idle: Mapping[str, str], borrow
         held,
         units,
         stands_idle,
-        idle.get(workload.uid) == "take",
         borrowed_parts,
         spared,
         0 if stands_idle else begun + rules.policy.minimum_runtime_ms,

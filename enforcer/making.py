@@ -57,12 +57,11 @@ class Making:
     def candidates(self, pool: str) -> tuple[list[Candidate], dict[str, Refusal]]:
         """Those of a pool that may be taken, in order of harm; and of the others why not."""
         if pool not in self._candidates:
-            stages = {uid: stage.stage for uid, stage in self.idle.items()}
             self._candidates[pool] = candidates(
-                self._by_pool.get(pool, ()),
+                [each for each in self._by_pool.get(pool, ()) if each.uid not in self.gone],
                 self.standings[pool],
                 self.rules,
-                stages,
+                self.idle,
             )
         return self._candidates[pool]
 
@@ -90,7 +89,7 @@ class Making:
         tally.keep()
 
     def stopped(self, workload: Workload) -> None:
-        """The workload is taken though nobody asked."""
+        """The workload is taken though nobody asks for its GPUs."""
         pods = [pod for pod in workload.pods if not pod.terminating]
         self.gone.add(workload.uid)
         self.rules.spend(workload)

@@ -31,8 +31,8 @@ def plan(snapshot: Snapshot, findings: Findings, policy: PolicyPart, zone: ZoneI
         return Plan(snapshot.cluster, snapshot.at_ms, policy_hash, notes=(note,))
     making = Making(snapshot, findings, policy, zone)
     waiting = sorted((each for each in snapshot.waiting if each.parts), key=_turn)
-    above = _serve_owners(making, waiting)
     _take_idle(making)
+    above = _serve_owners(making, waiting)
     start_borrowers(making, above)
     _warn(making)
     return Plan(
@@ -54,7 +54,8 @@ def _serve_owners(making: Making, waiting: list[Waiting]) -> list[Waiting]:
     above: list[Waiting] = []
     for each, first in claims:
         # What an earlier one was given counts: the guarantee may not cover this one as well.
-        claim: Claim | None = claim_of(making, each) if first is not None else None
+        stopped = each.uid in making.gone
+        claim: Claim | None = claim_of(making, each) if first is not None and not stopped else None
         if claim is None:
             making.owners.discard(each.uid)
             above.append(each)
@@ -64,11 +65,10 @@ def _serve_owners(making: Making, waiting: list[Waiting]) -> list[Waiting]:
 
 
 def _take_idle(making: Making) -> None:
-    """Take what stands idle and whose people were warned in vain."""
-    stopped = {action.target.uid for action in making.actions}
+    """Take what stands idle and whose people were warned in vain; first, so that nobody else is taken instead."""
     for uid, due in making.idle.items():
         workload = making.workloads[uid]
-        if due.stage != "take" or uid in stopped:
+        if due.stage != "take":
             continue
         refusal = making.rules.untouchable(workload)
         if refusal is not None:

@@ -20,8 +20,7 @@ def prospects(making: Making, claim: Claim) -> list[Candidate]:
     return [
         each
         for each in making.useful(claim.ask)
-        if (each.workload.team in lenders or (each.overdue and each.workload.team != owner.team))
-        and each.workload.uid not in passed
+        if each.workload.team in lenders and each.workload.uid not in passed
     ]
 
 

@@ -30,18 +30,15 @@ def of_victim(making: Making, claim: Claim, each: Candidate) -> str:
     """By which right it is taken."""
     standing, team = making.standings[claim.waiting.pool], each.workload.team
     held, guaranteed = standing.held.get(team, 0), standing.promise(team).guaranteed_parts
-    if held > guaranteed:
-        text = f"Team {team} holds {gpus(held)}, {gpus(held - guaranteed)} above its guarantee of {gpus(guaranteed)}"
-    else:
-        text = f"Team {team} holds {gpus(held)} of its guarantee of {gpus(guaranteed)}"
-    if each.overdue:
-        text += "; the workload stands idle, and its people were warned twice"
-    elif each.idle:
+    text = (
+        f"Team {team} holds {gpus(held)}, {gpus(held - guaranteed)} above its guarantee of {gpus(guaranteed)}"
+    )
+    if each.idle:
         text += "; the workload stands idle"
     elif each.borrowed_parts:
         text += f"; of the workload's GPUs {gpus(each.borrowed_parts)} are borrowed"
     else:
-        text += "; it has older work on borrowed GPUs, whose own do not fit"
+        text += "; what it has on borrowed GPUs is newer, but those do not fit"
     return visible(text + (f"; {each.spared}, but the owner has no other way" if each.spared else "") + ".")
 
 

@@ -83,6 +83,8 @@ def _turn(making: Making, each: Waiting) -> tuple[int, Fraction, int, str, str, 
 def _obstacles(making: Making, each: Waiting, delayed: set[str]) -> Iterator[str]:
     standing, rests = making.standings[each.pool], making.rules.rests_until_ms(each.uid)
     guaranteed, left = standing.promise(each.team).guaranteed_parts, standing.room_below_limit(each.team)
+    if each.uid in making.gone:
+        yield "the part of it that runs is stopped"
     if standing.held.get(each.team, 0) + each.parts <= guaranteed:
         part = gpus(standing.fair_share(each.team))
         yield f"its guarantee of {gpus(guaranteed)} would cover it, but not all guarantees fit; its part is {part}"

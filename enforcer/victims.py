@@ -33,7 +33,7 @@ class Tally:
     def take(self, each: Candidate) -> bool:
         """Take it, if it may be taken after those before it."""
         team = each.workload.team
-        if not each.overdue and self._standing.borrowed(team, self._owner) <= 0:
+        if self._standing.borrowed(team, self._owner) <= 0:
             return False
         wanted = self._rules.budgets_of(each.workload)
         if any(self._budgets.get(name, 0) + count > self._rules.left(name) for name, count in wanted.items()):

@@ -75,6 +75,7 @@ class Court:
             self.held[key] = self.held.get(key, 0) + _held(each)
         self.promises = {(each.pool, each.team): each for each in snapshot.promises}
         self.stops = [each for each in made.actions if each.act is Act.STOP]
+        self.forgotten = {each.target.uid for each in self.stops if each.cause is Cause.IDLE}
 
     # Whom, and whether at all (rules 7, 8)
 
@@ -96,8 +97,7 @@ class Court:
             yield f"rules 8, 11: {name}: it may not be taken"
         if self.snapshot.queues_reclaim and not self.is_idle(workload):
             yield f"{name}: the queue system takes it back by itself"
-        overdue = self.is_idle(workload) and self.stage(workload) == "take"
-        if not workload.preemptible and not overdue:
+        if not workload.preemptible:
             yield f"rule 8: {name}: it is not preemptible"
         begun = min(
             pod.bound_at_ms if pod.started_at_ms is None else pod.started_at_ms for pod in workload.pods
@@ -265,6 +265,11 @@ class Court:
     def groups(self) -> Iterator[str]:
         """Each owner in turn: what it may ask for, from whom, and the smallest harm."""
         now = Moment(dict(self.held))
+        for action in self.stops:
+            if action.cause is Cause.IDLE:  # taken before anybody is served
+                victim = self.workloads[action.target.uid]
+                now.gone.add(victim.uid)
+                now.held[victim.pool, victim.team] -= _held(victim)
         turns = sorted(
             self.made.answers,
             key=lambda a: (-self.waiting[a.uid].priority, self.waiting[a.uid].since_ms, a.uid),
@@ -321,9 +326,7 @@ class Court:
         return True
 
     def borrows(self, victim: Workload, owner: Waiting, held: dict[tuple[str, str], int]) -> bool:
-        """Whether its team borrows, as the owner may see it; what is idle beyond warning needs not be borrowed."""
-        if self.is_idle(victim) and self.stage(victim) == "take":
-            return True
+        """Whether its team borrows, as the owner may see it."""
         key = victim.pool, victim.team
         promise, own = self.promises.get(key), self.promises.get((owner.pool, owner.team))
         if held[key] <= (promise.guaranteed_parts if promise else 0):
@@ -397,7 +400,7 @@ class Court:
             and each.team != owner.team
             and self.may_be_taken(each)
             and (idle or not self.snapshot.queues_reclaim)
-            and (each.preemptible or (idle and self.stage(each) == "take"))
+            and each.preemptible
             and (idle or self.snapshot.at_ms - begun >= self.policy.minimum_runtime_ms)
             and not self.took(each.uid, owner.uid)
         )
@@ -430,7 +433,9 @@ class Court:
         if self.is_idle(each):
             return 1
         theirs = [
-            other for other in self.snapshot.workloads if (other.team, other.pool) == (each.team, each.pool)
+            other
+            for other in self.snapshot.workloads
+            if (other.team, other.pool) == (each.team, each.pool) and other.uid not in self.forgotten
         ]
         theirs.sort(key=lambda one: (one.preemptible, min(pod.bound_at_ms for pod in one.pods), one.uid))
         before = sum(_held(other) for other in theirs[: theirs.index(each)])
@@ -552,13 +557,17 @@ class Court:
         owner = self.waiting[answer.uid]
         if answer.verdict is not Verdict.NONE_FITS or len({shape for shape, _, _ in owner.pods}) > 1:
             return
-        among = [each for each in self.snapshot.workloads if self.could(each, owner, set())]
+        gone = {each.target.uid for each in self.stops}
+        held = dict(self.held)
+        for uid in gone:
+            held[self.workloads[uid].pool, self.workloads[uid].team] -= _held(self.workloads[uid])
+        among = [each for each in self.snapshot.workloads if self.could(each, owner, gone)]
         each_parts = owner.pods[0][2]
         pods = _some(owner, each_parts * max(1, owner.gang_minimum - self._running(owner)))
         for size in range(len(among) + 1):
             for chosen in combinations(among, size):
                 uids = {each.uid for each in chosen}
-                if self.together(chosen, owner, dict(self.held)) and self.fits(owner, pods, uids, ()):
+                if self.together(chosen, owner, held) and self.fits(owner, pods, gone | uids, ()):
                     yield f"rule 8: {owner.uid} is refused, though {sorted(uids)} would do"
                     return
 

@@ -187,6 +187,14 @@ def test_business_hours_are_the_businesss(instant: str, zone: str, expected: boo
     assert at_work(BusinessHoursPart(), from_iso(instant), ZoneInfo(zone)) is expected
 
 
+def test_what_is_taken_for_idleness_is_not_started_in_the_same_plan() -> None:
+    more = ask("b1", "b", gpus=1, held_back=True)
+    plan = made(
+        scene((node("n1"), node("n2")), *HELD.workloads, more, promise("b", 9)), idle("b1", 500, told=TOLD)
+    )
+    assert (done(plan), plan.answers[0].words) == ([("stop", "b1")], "the part of it that runs is stopped")
+
+
 def test_idle_work_that_is_taken_makes_room_for_what_is_held_back() -> None:
     waits = ask("r", "b", gpus=8, held_back=True)
     snapshot = replace(HELD, waiting=(waits,), promises=())

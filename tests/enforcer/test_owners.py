@@ -301,12 +301,18 @@ def test_what_stands_idle_is_taken_before_what_computes() -> None:
     assert "stands idle" in plan.actions[0].why[1]
 
 
-def test_idle_work_within_a_guarantee_is_taken_only_after_its_warnings() -> None:
+def test_idle_work_within_a_guarantee_is_taken_only_after_its_warnings_and_then_before_anybody_else() -> None:
     still = job("c1", "c", "n1", gpus=8, ran=900)
     snapshot = scene(TWO, FULL, A8, promise("c", 8), still, ask("q", "a", gpus=8))
     assert taken(made(snapshot, idle("c1", 300))) == []
     plan = made(snapshot, idle("c1", 300, told=(("warn", 200), ("again", 100))))
-    assert (taken(plan), answer(plan).verdict) == (["c1"], Verdict.TAKEN)
+    assert (taken(plan), answer(plan).verdict) == (["c1"], Verdict.RELEASED)
+    # Though a borrower's work would have done: what is taken in any case is taken first.
+    plan = made(
+        scene(TWO, A8, promise("c", 8), still, job("b1", "b", "n2", gpus=8, ran=20), ask("q", "a", gpus=8)),
+        idle("c1", 300, told=(("warn", 200), ("again", 100))),
+    )
+    assert taken(plan) == ["c1"]
 
 
 def test_what_is_borrowed_is_taken_before_what_is_not() -> None:
@@ -326,7 +332,7 @@ def test_a_borrower_gives_what_fits_where_what_it_borrowed_does_not() -> None:
     wish = ask("q", "a", gpus=8, shape=shape(8, selector=(("zone", "u"),)))
     plan = made(scene(nodes, A8, promise("b", 8), older, newer, wish))
     assert taken(plan) == ["older"]
-    assert "whose own do not fit" in plan.actions[0].why[1]
+    assert "is newer, but those do not fit" in plan.actions[0].why[1]
 
 
 def test_a_gang_goes_whole_and_what_it_leaves_over_serves_the_next() -> None:
