@@ -155,6 +155,7 @@ def _say_estimate(cluster: str, expected: "Estimate", *, as_json: bool) -> None:
         return
     for start, end in expected.holes:
         output.say(f"{cluster}: {to_iso(start)} to {to_iso(end)} is missing")
+    output.say(f"metrics: {', '.join(expected.metrics) or 'none of dcgm-exporter'}")
     output.say(
         f"about {expected.samples:,} samples of up to {expected.series:,} series at once, "
         f"{expected.bytes / 1e9:,.2f} GB of answers; about {_duration(expected.seconds)}"
@@ -213,6 +214,7 @@ def _as_value(cluster: str, done: "Backfilled", seconds: float) -> dict[str, obj
 def _estimate_value(expected: "Estimate") -> dict[str, object]:
     return {
         "missing": [{"from": to_iso(start), "to": to_iso(end)} for start, end in expected.holes],
+        "metrics": list(expected.metrics),
         "series": expected.series,
         "samples": expected.samples,
         "bytes": expected.bytes,

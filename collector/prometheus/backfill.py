@@ -31,11 +31,15 @@ Progress = Callable[[int, int], None]  # up to which instant, and with how many 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose history is asked for: the cluster, the labels that its series have, the label with the node."""
+    """Whose history is asked for: the cluster, the labels that its series have, the label with the node.
+
+    `from_start`: what comes before the first sample was observed too, by somebody else (kube-state-metrics).
+    """
 
     cluster: str
     match: Mapping[str, str]
     node_label: str = ""
+    from_start: bool = False
 
 
 @dataclass
@@ -99,6 +103,8 @@ class _Hole:
             jobs_with_exported=self._jobs_with_exported(),
         )
         self._interval_ms = 0
+        # Before the first sample nobody scraped, or what they scraped is not kept here: that stays a hole.
+        self._began = self._asked.from_start or self._reach.revision >= 0
 
     def fill(self, per_ms: float) -> None:
         """Read it, and commit slice by slice; so many samples a millisecond are expected."""
@@ -122,6 +128,10 @@ class _Hole:
         found = self._understanding.read(
             sheets(one.answers, self._voices, span[0] - MARGIN_MS, span[1]), *span
         )
+        self._began = self._began or bool(found.pages)
+        if not self._began:
+            self._reach = Reach(self._asked.cluster, self._target, span[1])
+            return 0
         intervals = sorted(pages.interval_ms for pages in found.pages.values())
         self._interval_ms = intervals[len(intervals) // 2] if intervals else self._interval_ms
         series = {(each.series_id, each.start_at, each.revision): each for each in self._again}
@@ -165,6 +175,8 @@ class _Hole:
     def _finish(self) -> None:
         """The hole is read up to its end: its series end there, and telemetry is complete so far."""
         until_ms = self._hole[1]
+        if not self._began:
+            return
         frames = {
             "series_versions": frame(self._understanding.ended(until_ms)),
             "watermarks": frame([Watermark(self._asked.cluster, SOURCE, gaps.TELEMETRY, until_ms)]),

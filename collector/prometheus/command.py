@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from collector.attribution import SOURCE as LABELS
@@ -70,18 +70,38 @@ class Backfill:
         """
         with ledger.exclusive("backfill"):
             expected = self.expect(ledger, span)
-            work = Work(ledger, self._connection, self._asked, now_ms, progress)
-            done = Backfilled(expected, work.filled)
             try:
+                asked = replace(self._asked, from_start=self._has_states(span))
+                if expected.holes and not (expected.metrics or asked.from_start):
+                    raise self._nothing()
+                work = Work(ledger, self._connection, asked, now_ms, progress)
                 work.fill(expected)
             except (Partial, TooMuch) as error:
                 raise SourceError(
                     f"{self._connection.url}: it does not answer as a whole: {error}",
                     "see to the server's own troubles, then give the same command again",
                 ) from error
+            done = Backfilled(expected, work.filled)
             for hole in untold(ledger, self._cluster):
                 done.told += self._tell(ledger, hole, now_ms)
             return done
+
+    def _has_states(self, span: Span) -> bool:
+        """Whether kube-state-metrics is there, and believed."""
+        if self._part.holders == LABELS:
+            return False
+        return StateReader(self._connection, self._asked.match, LabelNames(self._settings)).there(span)
+
+    def _nothing(self) -> SourceError:
+        which = (
+            f" with {', '.join(f'{k}={v!r}' for k, v in self._asked.match.items())}"
+            if self._asked.match
+            else ""
+        )
+        return SourceError(
+            f"{self._connection.url}: it has no metrics of dcgm-exporter{which} in that span",
+            "see whether it scrapes dcgm-exporter, keeps metrics for so long, and `match` names labels that they have",
+        )
 
     def _tell(self, ledger: Ledger, span: Span, now_ms: int) -> list[Told]:
         """Tell who held what in a span: by kube-state-metrics from when it is there, by labels before."""

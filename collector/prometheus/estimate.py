@@ -20,9 +20,11 @@ BYTES_A_SAMPLE, SAMPLES_A_SECOND = 25, 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is expected: at most so many series at once, so many samples in all; `per_ms` at the busiest look."""
+    """What is expected of some metrics: at most so many series at once, so many samples in all; `per_ms` of them at
+    the busiest look."""
 
     holes: tuple[Span, ...]
+    metrics: tuple[str, ...]
     series: int
     samples: int
     per_ms: float
@@ -43,12 +45,14 @@ def estimate(connection: Connection, match: Mapping[str, str], holes: Sequence[S
     more = matchers(match)
     chosen = selector(METRICS, more)
     names = {name for start, end in holes for name in connection.label_values("__name__", chosen, start, end)}
-    apart = [selector((name,), more) for name in sorted(names & set(METRICS))]
+    metrics = tuple(sorted(names & set(METRICS)))
+    apart = [selector((name,), more) for name in metrics]
     seen = [_look(connection, chosen, apart, at_ms) for at_ms in _instants(holes)] if apart else []
     whole_ms = sum(end - start for start, end in holes)
     rate = sum(per_ms for _, per_ms in seen) / max(1, len(seen))
     return Estimate(
         holes=tuple(holes),
+        metrics=metrics,
         series=max((series for series, _ in seen), default=0),
         samples=int(rate * whole_ms),
         per_ms=max((per_ms for _, per_ms in seen), default=0.0),

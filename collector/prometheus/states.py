@@ -90,10 +90,17 @@ class StateReader:
         self._states = States()
         self._scrapes: list[Instants] = []
 
+    def there(self, span: Span) -> bool:
+        """Whether anything was said of nodes with GPUs in a span. Raises SourceError, Partial, TooMuch."""
+        return bool(self._connection.label_values("node", self._chosen(CAPACITY, _GPUS), *span))
+
     def read(self, span: Span) -> States:
         """What was said in a span. Raises SourceError, also where the server has only a part of it."""
-        if not self._connection.series(self._chosen(CAPACITY, _GPUS), *span):
-            return self._states
+        try:
+            if not self.there(span):
+                return self._states
+        except (Partial, TooMuch) as error:
+            raise _unreadable(self._connection.url, error) from error
         at_ms, length_ms = span[0], _SPAN_MS
         while at_ms < span[1]:
             until_ms = min(span[1], at_ms + length_ms)

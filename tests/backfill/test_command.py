@@ -23,7 +23,7 @@ from collector.targets import Target
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
 from quartermaster.config.load import load_configuration
 from quartermaster.config.model import Configuration
-from quartermaster.errors import ConfigurationError, InputError
+from quartermaster.errors import ConfigurationError, InputError, SourceError
 from sql import checks
 from sql.ledger import Ledger, open_ledger
 from tests.backfill.history import Scraper, bare, simulated
@@ -250,6 +250,25 @@ def test_wrong_usage_is_said(
     ran = CliRunner().invoke(app, ["--config", file, "backfill", *usual, *more])
     assert isinstance(ran.exception, InputError)
     assert what in ran.exception.what
+
+
+def test_what_is_not_kept_there_stays_a_hole(
+    prometheus: Start, ledger: Ledger, configured: Configured
+) -> None:
+    """Before the first sample nothing is called read: another server may have it."""
+    server = prometheus()
+    scraped().send(server.url)
+    settings = configured(server.url)
+    with backfill_of(settings, "sim") as work:
+        done = work.run(ledger, (START_MS - 48 * HOUR_MS, END_MS), END_MS, lambda _at, _samples: None)
+    assert done.filled.rows > 0
+    (read,) = ledger.query("select epoch_ms(start_at), epoch_ms(end_at) from targets").rows()
+    assert START_MS - 12 * HOUR_MS <= read[0] <= START_MS
+    assert read[1] == END_MS
+    other = configured(server.url, more=", match: [{name: cluster, value: other}]")
+    with backfill_of(other, "sim") as work, pytest.raises(SourceError, match="cluster='other'") as raised:
+        work.run(ledger, (START_MS - 48 * HOUR_MS, END_MS), END_MS, lambda _at, _samples: None)
+    assert "match" in raised.value.hint
 
 
 def test_a_cluster_without_a_prometheus_is_told_what_to_add(configured: Configured, tmp_path: Path) -> None:
