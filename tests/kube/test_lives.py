@@ -172,3 +172,13 @@ def test_a_batch_in_the_ledger_breaks_no_rule(ledger: Ledger, cluster: str):
         62
     )
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
+
+
+def test_a_node_that_is_shared_otherwise_weighs_nobody_anew_in_the_next_life(ledger: Ledger, cluster: str):
+    """The next collector sees the new labels alone; what the pod was given when it was bound is in the ledger."""
+    quarters = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2"}
+    halves = {"nvidia.com/gpu.replicas": "2", "nvidia.com/gpu.count": "2"}
+    Life(ledger, cluster, 10, nodes=[node(labels=quarters)], pods=[pod(started=2)]).tell(12)
+    later = {"nodes": [node(gpus=4, labels=halves)], "pods": [pod(started=2), pod("new", bound=90)]}
+    Life(ledger, cluster, 100, **later).tell(101)
+    assert rows(ledger, "allocations", cluster, "pod", "gpu_parts") == [("p", G // 4), ("new", G // 2)]

@@ -96,3 +96,47 @@ def test_a_queue_of_volcano():
 def test_absurd_quotas_promise_nothing():
     for value in ("-4", "lots", "1e300", None, {}):
         assert promised(told().see(5, "resourcequotas", quota({"requests.nvidia.com/gpu": value}))) == []
+
+
+def kai_queue(name: str, quota: float, above: str = "") -> dict[str, Any]:
+    spec = {"resources": {"gpu": {"quota": quota, "limit": -1}}, **({"parentQueue": above} if above else {})}
+    return {"metadata": {"name": name, "uid": name}, "spec": spec}
+
+
+def test_a_queue_above_others_promises_what_theirs_leave():
+    """Three levels, and one whose queue is promised more than it: nothing twice, and never less than nothing."""
+    found = told()
+    for name, quota_, above in (
+        *(("house", 20, ""), ("research", 16, "house"), ("vision", 8, "research"), ("speech", 4, "research")),
+        *(("poor", 1, ""), ("rich", 3, "poor")),
+    ):
+        found.see(5, "kai_queues", kai_queue(name, quota_, above))
+    left = {each.source_object: each.guaranteed_parts // G for each in found.quotas(10)}
+    assert left == {
+        "Queue/house": 4,
+        "Queue/research": 4,
+        "Queue/vision": 8,
+        "Queue/speech": 4,
+        "Queue/poor": 0,
+        "Queue/rich": 3,
+    }
+
+
+def test_a_cohorts_own_quota_is_beside_its_queues():
+    resources = [{"name": "nvidia.com/gpu", "nominalQuota": "3"}]
+    spec = {"resourceGroups": [{"flavors": [{"name": "inference", "resources": resources}]}]}
+    found = told().see(5, "cohorts", {"metadata": {"name": "vision", "uid": "c"}, "spec": spec})
+    found.see(5, "clusterqueues", cluster_queue(nominalQuota="8"))
+    assert promised(found) == [("speech", "inference", 8 * G, None), ("vision", "inference", 3 * G, None)]
+
+
+def test_a_flavor_is_the_pool_of_the_nodes_whose_labels_it_has():
+    flavor = {"metadata": {"name": "h100-80gb", "uid": "f"}, "spec": {"nodeLabels": {"tier": "fast"}}}
+    queue = cluster_queue(nominalQuota="8")
+    queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "h100-80gb"
+    l40 = {"nvidia.com/gpu.product": "NVIDIA-L40S", "tier": "fast"}
+    found = told().see(0, "nodes", node("n2", gpus=2, labels=l40))
+    found.see(5, "clusterqueues", queue)
+    assert promised(found)[0][1] == "training", "the largest, as long as the flavor is not known"
+    found.see(15, "resourceflavors", flavor)
+    assert [each[1] for each in promised(found, 20)] == ["inference"]
