@@ -33,9 +33,9 @@ def show(
 
     \b
     Examples:
-      quartermaster plan show                        the last that was recorded
-      quartermaster plan show 3f8a                   the one whose hash begins so
-      quartermaster plan show 2026-11-24T12:00Z      of an hour in the past, made anew
+      quartermaster plan show                     the last that was recorded
+      quartermaster plan show 3f8a                the one whose hash begins so
+      quartermaster plan show 2026-11-24T12:00Z   of an hour, made anew
     """
     found = _read(context, [plan], cluster)[0]
     if as_json:
@@ -88,7 +88,7 @@ def diff(
 
     \b
     Examples:
-      quartermaster plan diff 3f8a                                 against the last recorded
+      quartermaster plan diff 3f8a                against the last recorded
       quartermaster plan diff 2026-11-24T12:00Z 2026-11-24T18:00Z
     """
     from enforcer.written import differ

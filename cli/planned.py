@@ -93,7 +93,7 @@ def explain(plan: Body, wanted: str) -> list[str]:
     for each in plan["answers"]:
         if _names(each["workload"], each["uid"], wanted):
             said += [
-                f"{each['workload']} of team {each['team']} waits for {each['asks_gpus']} GPUs: {each['verdict']}; "
+                f"{each['workload']} of team {each['team']} waits for {_gpus(each['asks_gpus'])}: {each['verdict']}; "
                 f"{each['words']}."
             ]
             said += [f"Not {other['workload']}: {other['reason']}." for other in each["rejected"]]
@@ -174,7 +174,7 @@ def _actions(actions: Sequence[Body]) -> None:
 def _told(action: Body) -> str:
     """Who, at which cost and for which gain, and why: the sentences about its harm are figures here."""
     whom = f"{action['workload']} of team {action['team']} in pool {action['pool']}"
-    frees = f", frees {action['frees_gpus']} GPUs" if action["act"] == "stop" else ""
+    frees = f", frees {_gpus(action['frees_gpus'])}" if action["act"] == "stop" else ""
     return f"{whom}{frees}. {' '.join(action['why'])}"
 
 
@@ -211,6 +211,10 @@ def _counted(title: str, those: Sequence[Body]) -> str:
 def _what(action: Body) -> str:
     done = _DONE[action["act"]]
     return f"{done} again" if action["stage"] == "again" else done
+
+
+def _gpus(amount: str) -> str:
+    return f"{amount} GPU{'' if amount == '1' else 's'}"
 
 
 def _names(title: str, uid: str, wanted: str) -> bool:
