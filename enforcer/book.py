@@ -35,6 +35,7 @@ UNTOLD = "node selectors, affinity, taints and tolerations, which the ledger doe
 ASSUMED = (
     "No PodDisruptionBudget is in the ledger: each stop is as if none covered its pods. The cluster is asked before "
     "anything is done.",
+    "Warnings count as sent when a plan would have sent them. In shadow nobody is told anything.",
     "Annotations are not in the ledger: work counts as lost since the start, whatever was saved since.",
 )
 EXCLUDE, EXCLUDE_UNTIL = "quartermaster/exclude", "quartermaster/exclude-until"
