@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 METHOD = (
     "At the end of every hour the planner is given what the ledger has of that instant and of no later one, and what "
-    "the plans before it would have done; what was told late counts as told in time. In truth nobody was stopped, so "
-    "each is watched: it computed again where any of its GPUs did in an hour that begins within the horizon; it "
-    "stayed idle only where 95 % of what it held is known. GPU-hours are those it was known to be idle from then on, "
-    "until it computed again or ended, at most thirty days."
+    "the plans before it would have done; what was told late counts as told in time. In truth nobody was warned or "
+    "stopped, so each is watched: it computed again where any of its GPUs did in an hour that begins within the "
+    "horizon; it stayed idle only where 95 % of what it held is known. GPU-hours are those it was known to be idle "
+    "from then on, until it computed again or ended, at most thirty days."
 )
 
 
