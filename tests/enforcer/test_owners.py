@@ -549,6 +549,15 @@ def test_a_department_takes_back_what_it_is_guaranteed_beyond_its_teams() -> Non
     )
 
 
+def test_a_departments_guarantee_covers_no_more_than_it_says() -> None:
+    nodes = (*TWO, node("n3"))
+    teams = promise("a", 16, department="x"), promise("d", 4, department="x")
+    mine, other = job("a1", "a", "n1", gpus=5), job("b1", "b", "n2", "n3", gpus=8)
+    snapshot = scene(nodes, *teams, mine, other, ask("q", "a", pods=12), ask("r", "d", gpus=2))
+    plan = made(snapshot, departments=({"department": "x", "pool": "whole", "gpus": 8},))
+    assert answer(plan).verdict is Verdict.ABOVE  # with it the team would hold 17 of its 16
+
+
 def test_where_guarantees_do_not_fit_each_takes_back_its_part_and_it_is_noted() -> None:
     snapshot = scene(
         ONE,
