@@ -380,7 +380,10 @@ class Court:
         for size in range(1, len(taken) + 1):
             for chosen in combinations(among, size):
                 tier = max(self.tier(each) for each in chosen)
-                smaller = tier < worst or (tier == worst and size < len(taken))
+                less = size < len(taken) or self.lost(chosen) < self.lost(
+                    [self.workloads[uid] for uid in taken]
+                )
+                smaller = tier < worst or (tier == worst and less)
                 uids = {each.uid for each in chosen}
                 if (
                     smaller
@@ -389,6 +392,16 @@ class Court:
                 ):
                     yield f"rule 9: {owner.uid} could do with {sorted(uids)} instead of {sorted(taken)}"
                     return
+
+    def lost(self, chosen: Sequence[Workload]) -> int:
+        """The work that is lost with them, in part-milliseconds, since their starts or stated checkpoints."""
+        at_ms, total = self.snapshot.at_ms, 0
+        for workload in chosen:
+            for pod in workload.pods:
+                begun = pod.bound_at_ms if pod.started_at_ms is None else pod.started_at_ms
+                saved = workload.checkpoint_at_ms or 0
+                total += pod.parts * max(0, at_ms - (saved if begun < saved <= at_ms else begun))
+        return total
 
     def could(self, each: Workload, owner: Waiting, gone: set[str]) -> bool:
         """Whether it might have been taken for this owner."""

@@ -252,6 +252,12 @@ def test_the_fewest_before_the_least_work_before_the_newest() -> None:
     assert taken(made(scene(TWO, A8, *equal, ask("q", "a", gpus=8)))) == ["newer"]
 
 
+def test_of_choices_of_one_size_the_one_that_loses_least_work_in_all() -> None:
+    uneven = job("a", "b", "n1", gpus=4, ran=20), job("b", "b", "n1", gpus=4, ran=900)
+    even = job("c", "c", "n2", gpus=4, ran=300), job("d", "c", "n2", gpus=4, ran=300)
+    assert sorted(taken(made(scene(TWO, A8, *uneven, *even, ask("q", "a", gpus=8))))) == ["c", "d"]
+
+
 def test_a_smaller_choice_is_found_where_gathering_from_the_least_harm_misses_it() -> None:
     # Gathering takes n1's four one after the other; the two on n2 are fewer, though more work.
     small = [job(f"s{n}", "b", "n1", gpus=2, ran=15 + n) for n in range(4)]
