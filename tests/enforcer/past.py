@@ -12,11 +12,13 @@ from tests.usage.toy import empty, insert, tell, toy
 
 CONNECTION = toy()
 _HOUR = GPU_PARTS * HOUR_MS
-# computing, idle by two signals, idle by one alone, unknown; nothing where nobody holds it.
+# Computing, idle by two signals, by one alone, by two for 95 % and for 94 % of it, unknown.
 _SAID = {
     "c": {"computing_pms": _HOUR},
     "i": {"idle_pms": _HOUR, "idle_confirmed_pms": _HOUR},
     "a": {"idle_pms": _HOUR},
+    "n": {"idle_pms": _HOUR, "idle_confirmed_pms": _HOUR * 95 // 100},
+    "t": {"idle_pms": _HOUR, "idle_confirmed_pms": _HOUR * 94 // 100},
     "u": {"unknown_pms": _HOUR},
 }
 _ALSO = ("watermarks", "usage_hourly", "rollup_marks", "findings_versions", "plans", "actions")
@@ -51,7 +53,7 @@ class Past:
         end = start + len(letters)
         given: dict[str, Any] = {"workload_id": number, "namespace": team} | more
         until = None if end >= self.hours else 60 * end
-        allocation = self.small.pod(f"{name}-{start}", 60 * start, until, gpu(index), **given)
+        allocation = self.small.pod(f"{index}-{start}-{name}", 60 * start, until, gpu(index), **given)
         for hour, letter in enumerate(letters, start):
             self.usage.append(
                 {

@@ -76,13 +76,31 @@ def test_one_that_was_taken_counts_again_only_when_it_has_computed_in_between() 
     assert sorted(names) == ["vision/back", "vision/back", "vision/still"]
 
 
-def test_unknown_and_one_signal_alone_are_no_grounds() -> None:
-    past = Past(14)
-    past.did("dark", "Job", 1, "c" + "u" * 13)
-    past.did("alone", "Job", 2, "c" + "a" * 13)
-    past.did("also", "Job", 3, "c" * 14)
-    done = replay(past.told(), CLUSTER, (h(1), h(14)), RULING)
-    assert (done.warned, done.victims) == (0, [])
+@pytest.mark.parametrize(("letter", "taken"), [("u", 0), ("a", 0), ("t", 0), ("n", 1), ("i", 1)])
+def test_only_what_is_idle_by_two_signals_for_95_percent_is_ground(letter: str, taken: int) -> None:
+    past = Past(8, gpus=14)
+    for index in range(2, 14):  # so that enough is known of the cluster
+        past.did(f"works-{index}", "Job", index, "c" * 8)
+    past.did("train", "Job", 1, "c" + letter * 7)
+    done = planned(past)
+    assert (done.refusals, len(done.victims), done.warned) == ([], taken, 2 * taken)
+
+
+def test_every_gpu_of_it_must_be_idle() -> None:
+    past = Past(8)
+    past.did("train", "Job", 1, "c" + "i" * 7)
+    past.did("train", "Job", 2, "c" * 8)
+    assert planned(past).warned == 0
+
+
+def test_what_has_ended_is_not_in_the_snapshot() -> None:
+    past = Past(8)
+    past.did("train", "Job", 1, "cii")
+    (at_two, at_three) = (planned(past, last=hour).last for hour in (2, 3))
+    assert isinstance(at_two, Shadow)
+    assert isinstance(at_three, Shadow)
+    assert sorted(at_two.ids) == ["uid-busy", "uid-train"]
+    assert sorted(at_three.ids) == ["uid-busy"]
 
 
 def test_on_a_thin_hour_nothing_is_planned() -> None:

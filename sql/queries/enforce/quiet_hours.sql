@@ -14,9 +14,7 @@ hours as (
   select
     u.workload_id,
     epoch_ms(date_trunc('hour', u.row_start_at)) as h,
-    bool_and(
-      u.computing_pms = 0 and u.unknown_pms * 20 <= u.held_pms and u.idle_confirmed_pms * 20 >= u.held_pms * 19
-    ) as quiet,
+    bool_and(u.computing_pms = 0 and u.idle_confirmed_pms * 20 >= u.held_pms * 19) as quiet,
     bool_or(u.computing_pms > 0) as busy,
     min((u.held_pms - u.unknown_pms) * 1000 // u.held_pms)::bigint as known_permille,
     list_sort(list(distinct coalesce(n.place, u.device_id::varchar))) as places
