@@ -65,9 +65,7 @@ def incremental_is_from_scratch(ledger: Ledger, seed: int) -> None:
         complete = ORIGIN + rng.randint(0, HOURS) * HOUR + 5 * 60_000
         mark = records.Watermark(cluster, "dcgm", "telemetry", complete)
         ledger.append(f"mark/{seed}/{place}", {"watermarks": [mark]})
-        known = ledger.query(
-            "select 1 from nodes_versions where cluster = $cluster", {"cluster": cluster}
-        ).height
+        known = ledger.query("select 1 from nodes where cluster = $cluster", {"cluster": cluster}).height
         for _ in range(rng.choice([1, 1, 2]) if known else 0):
             roll_up(ledger, ORIGIN + 10 * HOUR, zone, [cluster])
     mark = records.Watermark(cluster, "dcgm", "telemetry", ORIGIN + HOURS * HOUR + 5 * 60_000)
