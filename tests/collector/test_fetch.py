@@ -10,8 +10,9 @@ import pytest
 
 from collector.dcgm.fetch import Failure, Fetched, Fetcher
 from collector.targets import Target
-from quartermaster.config.clusters import BasicAuthPart, DcgmPart, TlsPart
+from quartermaster.config.clusters import DcgmPart
 from quartermaster.config.secret import Secret
+from quartermaster.config.web import BasicAuthPart, TlsPart
 from quartermaster.errors import ConfigurationError
 
 from .conftest import Answer, Server, drip, hang, page, reply, running
