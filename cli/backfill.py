@@ -112,14 +112,17 @@ def _instant(option: str, text: str, now: int) -> int:
     from quartermaster.config.units import duration_ms, instant_ms
     from quartermaster.errors import InputError
 
+    hint = f"try {option} 2026-11-01T00:00:00Z, or 30d"
     try:
-        return now - duration_ms(text)
+        at_ms = now - duration_ms(text)
     except ValueError:
-        pass
-    try:
-        return instant_ms(text)
-    except ValueError as error:
-        raise InputError(f"{option} {text}: {error}", f"try {option} 2026-11-01T00:00:00Z, or 30d") from error
+        try:
+            return instant_ms(text)
+        except ValueError as error:
+            raise InputError(f"{option} {text}: {error}", hint) from error
+    if at_ms < instant_ms("2000-01-01"):
+        raise InputError(f"{option} {text}: that is before the year 2000", hint)
+    return at_ms
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 
 from cli import output
 from cli.session import session
-from quartermaster.clock import from_iso, now_ms, to_iso
+from quartermaster.clock import now_ms, to_iso
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,11 +54,12 @@ def findings(
     """
     from analytics.findings import find
     from analytics.noted import note
+    from cli.instants import instant as from_text
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
 
     configuration = load_configuration(session(context).config_path(), os.environ)
-    instant = now_ms() if at is None else _instant(at)
+    instant = now_ms() if at is None else from_text(at)
     found: list[Found] = []
     with open_configured(configuration, read_only=at is not None) as ledger:
         ledger.get_ready()
@@ -81,13 +82,6 @@ def findings(
         output.emit_json([asdict(each) | {"fit": each.fit} for each in shown])
     else:
         _print(shown, instant)
-
-
-def _instant(text: str) -> int:
-    try:
-        return from_iso(text)
-    except ValueError as error:
-        raise InputError(f"{text!r} is no instant", "write it as 2026-11-24T12:00:00Z") from error
 
 
 def _clusters(configuration: "Configuration", wanted: str | None) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli import output
-from quartermaster.clock import from_iso, to_iso
+from cli.instants import instant
+from quartermaster.clock import to_iso
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,14 +32,6 @@ def clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
     if wanted is not None and wanted not in names:
         raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
     return names if wanted is None else [wanted]
-
-
-def instant(text: str) -> int:
-    """The instant that somebody wrote. Raises InputError."""
-    try:
-        return from_iso(text)
-    except ValueError as error:
-        raise InputError(f"{text!r} is no instant", "write it as 2026-11-24T12:00:00Z") from error
 
 
 def plan_at(

@@ -54,7 +54,12 @@ def read(body: bytes | bytearray) -> Answer:
     """The answer in a response's body. Raises NoAnswer."""
     text = bytes(body)
     found = _fast(text)
-    return found if found is not None else _slow(text)
+    answer = found if found is not None else _slow(text)
+    rises = np.diff(answer.at_ms) > 0
+    rises[answer.starts[(answer.starts > 0) & (answer.starts < answer.samples)] - 1] = True
+    if not rises.all():
+        raise NoAnswer("its timestamps do not rise")
+    return answer
 
 
 def labels_of(head: bytes) -> dict[str, str]:

@@ -84,6 +84,7 @@ def pieces(whole: Chunk, instances: Sequence[str], samples: int, most: int) -> l
         listed[0] = ("", *listed[0])
         return [replace(whole, instances=theirs) for theirs in listed]
     span_ms = whole.until_ms - whole.from_ms
+    count = max(1, min(count, span_ms // _SHORTEST_MS))
     edges = [whole.from_ms + span_ms * number // count for number in range(count + 1)]
     return [replace(whole, from_ms=start, until_ms=end) for start, end in itertools.pairwise(edges)]
 

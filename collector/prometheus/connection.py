@@ -4,6 +4,7 @@ prometheus-api-client holds the session, the credentials and the headers, and as
 of samples go round it, over the same session: it decodes JSON to Python objects and lets warnings fall.
 """
 
+import io
 import random
 import time
 import warnings
@@ -43,7 +44,7 @@ class _Client(Protocol):
     auth: tuple[str, str] | None
 
     def custom_query(self, query: str, params: dict[str, object]) -> list[dict[str, Any]]: ...
-    def get_label_values(self, label_name: str, params: dict[str, object]) -> list[str]: ...
+    def get_label_values(self, label_name: str, params: dict[str, object]) -> object: ...
     def get_series(
         self, start: datetime, end: datetime, params: dict[str, object]
     ) -> list[dict[str, str]]: ...
@@ -53,6 +54,8 @@ class _Client(Protocol):
 MIB = 1024 * 1024
 # One answer: what is asked for is an eighth of it; a server whose samples are longer is asked for less.
 _LARGEST = 384 * MIB
+# What small questions are answered with, which is decoded to Python's objects; of an error only the beginning.
+_LARGEST_SMALL, _LARGEST_ERROR = 64 * MIB, 64 * 1024
 _PIECE = MIB
 # An answer may take so many times the time in which its next byte must come.
 _WHOLE = 10
@@ -101,8 +104,8 @@ class Connection:
 
     def instant(self, query: str, at_ms: int) -> list[tuple[Mapping[str, str], float]]:
         """The labels and values of an instant vector. Raises as `range` does."""
-        found = self._patiently(lambda: self._client.custom_query(query, {"time": at_ms / 1000}))
         try:
+            found = self._patiently(lambda: self._client.custom_query(query, {"time": at_ms / 1000}))
             return [(dict(each["metric"]), float(each["value"][1])) for each in found]
         except (TypeError, KeyError, IndexError, ValueError) as error:
             raise no_json(self.url, f"a vector that is none: {error}") from error
@@ -110,7 +113,12 @@ class Connection:
     def label_values(self, label: str, match: str, from_ms: int, until_ms: int) -> list[str]:
         """The values of a label among the series that match and have samples in a span. Raises as `range`."""
         span: dict[str, object] = {"match[]": match, "start": from_ms / 1000, "end": until_ms / 1000}
-        return self._patiently(lambda: self._client.get_label_values(label, span))
+        found = self._patiently(lambda: self._client.get_label_values(label, span))
+        if not isinstance(found, list) or not all(
+            isinstance(each, str) for each in cast(list[object], found)
+        ):
+            raise no_json(self.url, "a list of values that is none")
+        return cast(list[str], found)
 
     def series(self, match: str, from_ms: int, until_ms: int) -> list[dict[str, str]]:
         """The labels of the series that match and have samples in a span. Raises as `range`."""
@@ -129,17 +137,23 @@ class Connection:
             stream=True,
         )
         with response:
-            return read(self._body(response))
+            return read(self._body(response, _LARGEST))
 
-    def _body(self, response: requests.Response) -> bytes:
+    def _body(self, response: requests.Response, most: int) -> bytes:
+        body = self._beginning(response, most)
+        if len(body) > most:
+            raise TooMuch(f"the answer has more than {most // MIB} MiB")
+        return body
+
+    def _beginning(self, response: requests.Response, most: int) -> bytes:
+        """The body, up to the piece that makes it more than `most`."""
         end = time.monotonic() + self._timeout_s * _WHOLE
         pieces: list[bytes] = []
         size = 0
-        for piece in cast(Any, response.iter_content(_PIECE)):
+        # What has come, and no waiting for a whole piece: a server that sends byte by byte would never end it.
+        while size <= most and (piece := cast(bytes, response.raw.read1(_PIECE, decode_content=True))):
             pieces.append(piece)
             size += len(piece)
-            if size > _LARGEST:
-                raise TooMuch(f"the answer has more than {_LARGEST // MIB} MiB")
             if time.monotonic() > end:
                 raise TooMuch(f"the answer took more than {self._timeout_s * _WHOLE:.0f} s")
         return b"".join(pieces)
@@ -157,9 +171,9 @@ class Connection:
         if response.is_redirect:
             raise redirected(self.url, response.headers.get("Location", ""))
         if status in {401, 403}:
-            raise not_allowed(self.url, status, said(response.content))
+            raise not_allowed(self.url, status, said(self._beginning(response, _LARGEST_ERROR)))
         if status != 200:
-            text = said(response.content)
+            text = said(self._beginning(response, _LARGEST_ERROR))
             if too_much(status, text):
                 raise TooMuch(f"status {status}: {text}")
             if status == 429 or status >= 500 or status == 408:
@@ -173,12 +187,20 @@ class Connection:
             self._warned(response)
 
     def _warned(self, response: requests.Response) -> None:
+        # prometheus-api-client reads it from here: whole, and no larger than it may be.
+        body = self._body(response, _LARGEST_SMALL)
+        response.raw = io.BytesIO(body)
         try:
-            told = response.json()
-        except ValueError as error:
+            told: object = response.json()
+        except (ValueError, RecursionError) as error:
             raise no_json(self.url, f"JSON that has an error: {error}") from error
-        if isinstance(told, dict) and cast(dict[str, Any], told).get("warnings"):
-            raise Partial("; ".join(map(str, cast(dict[str, Any], told)["warnings"])))
+        if not isinstance(told, dict) or "data" not in told:
+            raise no_json(self.url, f"JSON without data: {said(body)}")
+        warned: object = cast(dict[str, Any], told).get("warnings")
+        if warned:
+            raise Partial(
+                "; ".join(map(str, cast(list[object], warned))) if isinstance(warned, list) else str(warned)
+            )
 
     def _patiently(self, ask: Callable[[], Result]) -> Result:
         """Ask, again after a pause where the server is busy or away; for a while."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from collector.prometheus.chunks import matchers, selector
 from collector.prometheus.connection import Connection
 from collector.prometheus.coverage import Span
-from collector.prometheus.refusal import TooMuch
+from collector.prometheus.refusal import TooMuch, no_json
 from collector.prometheus.slices import METRICS
 from quartermaster.clock import MINUTE_MS
 from quartermaster.errors import SourceError
@@ -14,6 +14,8 @@ from quartermaster.errors import SourceError
 # So many looks are taken, spread evenly over the holes; each at the samples of so long.
 _LOOKS = 8
 _LOOK_MS = (10 * MINUTE_MS, MINUTE_MS)
+# No server has so many samples in ten minutes: beyond it a count is none.
+_MOST = 1e12
 # What bench/backfill.py measured on two cores, server included: JSON's bytes a sample, samples a second.
 BYTES_A_SAMPLE, SAMPLES_A_SECOND = 25, 2_000_000
 
@@ -84,7 +86,12 @@ def _look(connection: Connection, chosen: str, apart: Sequence[str], at_ms: int)
         except TooMuch as error:
             refused = error
             continue
-        return int(series[0][1]) if series else 0, samples[0][1] / window_ms if samples else 0.0
+        counted = (series[0][1] if series else 0.0, samples[0][1] if samples else 0.0)
+        if not all(0 <= each < _MOST for each in counted):
+            raise no_json(
+                connection.url, f"counts that are none: {counted[0]:g} series, {counted[1]:g} samples"
+            )
+        return int(counted[0]), counted[1] / window_ms
     raise SourceError(
         f"{connection.url}: it does not even count a minute's samples: {refused}",
         "raise the server's limits (--query.max-samples, --query.timeout), or ask it when it is less busy",

@@ -15,6 +15,7 @@ from typing_extensions import override
 from collector.prometheus.answer import NoAnswer, labels_of, read
 from collector.prometheus.chunks import Chunk, pieces, selector
 from collector.prometheus.connection import Connection
+from collector.prometheus.estimate import estimate
 from collector.prometheus.refusal import Partial, TooMuch
 from collector.prometheus.slices import Reader
 from quartermaster.config.prometheus import PrometheusPart
@@ -286,3 +287,125 @@ def test_pieces_cover_all_and_series_without_an_instance() -> None:
         (200_000, 400_000),
         (400_000, 600_000),
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"null", b"[]", b"12", b'{"status":"success"}', b'{"status":"error","error":"x"}'),
+        *(b'{"data":null}', b'{"data":5}', b'{"data":{}}', b'{"data":[1,null]}', b'{"data":[{}]}'),
+        b'{"data":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+)
+def test_json_of_another_shape_is_no_prometheus(
+    server: Server, connect: Callable[..., Connection], body: bytes
+) -> None:
+    server.script = [(200, JSON, body)]
+    with pytest.raises(SourceError, match="no Prometheus' answer"):
+        connect().label_values("a", "x", 0, 1000)
+    with pytest.raises(SourceError, match="no Prometheus' answer"):
+        connect().instant("x", 0)
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("count", ["NaN", "+Inf", "-Inf", "-1", "1e300"])
+def test_counts_that_no_server_can_have_are_refused(
+    server: Server, connect: Callable[..., Connection], count: str
+) -> None:
+    """An estimate that is off by orders of magnitude would be cut into questions without end."""
+
+    def by_query(query: str) -> Reply:
+        told: dict[str, Any] = {"data": ["DCGM_FI_DEV_GPU_UTIL"]}
+        if query:
+            told = {"data": {"resultType": "vector", "result": [{"metric": {}, "value": [1, count]}]}}
+        return 200, JSON, json.dumps({"status": "success", **told}).encode()
+
+    server.by_query = by_query
+    with pytest.raises(SourceError, match="counts that are none"):
+        estimate(connect(), {}, [(0, 3_600_000)])
+
+
+def test_pieces_are_never_shorter_than_the_least_that_is_asked_for() -> None:
+    cut = pieces(Chunk(("m",), "", 0, 600_000), ["a"], 10**15, 1000)
+    assert len(cut) == 20
+    assert (cut[0].from_ms, cut[-1].until_ms) == (0, 600_000)
+    assert len(pieces(Chunk(("m",), "", 0, 1), ["a"], 10**15, 1000)) == 1
+
+
+@pytest.mark.parametrize("times", [(2.0, 1.0), (1.0, 1.0)])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_timestamps_that_do_not_rise_are_no_answer(times: tuple[float, float], indent: int | None) -> None:
+    told = json.loads(answer(({"__name__": "x"}, [(at, "1") for at in times]))[2])
+    with pytest.raises(NoAnswer, match="rise"):
+        read(json.dumps(told, separators=(",", ":"), indent=indent).encode())
+
+
+def test_a_series_may_begin_before_the_last_one_ended() -> None:
+    series = [({"__name__": name}, [(1.0, "1"), (2.0, "1")]) for name in "xyz"]
+    assert read(answer(series[0], ({"__name__": "e"}, []), *series[1:])[2]).samples == 6
+
+
+@pytest.fixture
+def endless() -> Iterator[tuple[str, dict[str, Any], list[int]]]:
+    """A server whose body never ends: its address; `status`, `piece` and `pause_s` of it; the bytes that were sent."""
+    how: dict[str, Any] = {"status": 200, "piece": b" ", "pause_s": 0.05}
+    sent = [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._reply()
+
+        def do_POST(self) -> None:
+            self._reply()
+
+        def _reply(self) -> None:
+            self.send_response(how["status"])
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            try:
+                while not over.wait(how["pause_s"]):
+                    self.wfile.write(how["piece"])
+                    sent[0] += len(how["piece"])
+            except OSError:
+                return
+
+        @override
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    over = threading.Event()
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{http.server_address[1]}", how, sent
+    over.set()
+    http.shutdown()
+    http.server_close()
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_a_server_that_sends_byte_by_byte_is_not_listened_to_for_ever(
+    endless: tuple[str, dict[str, Any], list[int]], connect: Callable[..., Connection], status: int
+) -> None:
+    url, how, _ = endless
+    how["status"] = status
+    for ask in (
+        lambda: connect(url=url, timeout="100ms").label_values("a", "x", 0, 1000),
+        lambda: connect(url=url, timeout="100ms").range("x[1m]", 1000),
+    ):
+        with pytest.raises(TooMuch, match="took more than 1 s"):
+            ask()
+
+
+@pytest.mark.parametrize(("status", "most_mib"), [(200, 96), (401, 8)])
+def test_an_answer_without_end_is_not_held_in_memory(
+    endless: tuple[str, dict[str, Any], list[int]],
+    connect: Callable[..., Connection],
+    status: int,
+    most_mib: int,
+) -> None:
+    url, how, sent = endless
+    how |= {"status": status, "piece": b" " * 1_000_000, "pause_s": 0}
+    with pytest.raises((TooMuch, SourceError)):
+        connect(url=url, timeout="5s").label_values("a", "x", 0, 1000)
+    assert sent[0] < most_mib * 1024 * 1024
