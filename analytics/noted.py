@@ -45,11 +45,17 @@ class Noted:
     ended: int
 
 
+def complete_until(ledger: Ledger, cluster: str) -> int | None:
+    """Up to when (epoch ms) all sources of a cluster have told; None where none has."""
+    return ledger.query(_text("complete"), {"cluster": cluster}).item()
+
+
 def note(ledger: Ledger, cluster: str, found: Sequence[Found], at_ms: int) -> Noted:
     """Write what is found now beside what was open: one process at a time. Raises LedgerError."""
-    text = (Path(sql.__file__).parent / "queries" / "findings" / "known.sql").read_text(encoding="utf-8")
     with ledger.exclusive("findings"):
-        known = ledger.query(text, {"cluster": cluster, "kinds": [kind.value for kind in Kind]}).to_dicts()
+        known = ledger.query(
+            _text("known"), {"cluster": cluster, "kinds": [kind.value for kind in Kind]}
+        ).to_dicts()
         rows = versions(cluster, known, found, at_ms)
         frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
         ledger.append(f"findings/{cluster}/{at_ms}", {"findings_versions": frame}, recorded_at=at_ms)
@@ -110,3 +116,7 @@ def _ended(cluster: str, was: Mapping[str, Any], end_ms: int) -> dict[str, Any]:
 
 def _doubts(evidence: str) -> list[str]:
     return list(json.loads(evidence).get("doubts", []))
+
+
+def _text(name: str) -> str:
+    return (Path(sql.__file__).parent / "queries" / "findings" / f"{name}.sql").read_text(encoding="utf-8")

@@ -10,8 +10,9 @@ import typer
 
 from cli import output
 from cli.session import session
-from quartermaster.clock import now_ms, to_iso
+from quartermaster.clock import HOUR_MS, now_ms, to_iso
 from quartermaster.errors import InputError
+from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from analytics.found import Found
@@ -44,7 +45,8 @@ def findings(
 ) -> None:
     """Look for what somebody should know: idle and stalled workloads, forgotten workspaces, idle guarantees.
 
-    What is found now is noted in the ledger's findings, and ends there when it is found no more.
+    What is found now is noted in the ledger's findings, and ends there when it is found no more; nothing is noted
+    where a source is more than an hour behind, because what nobody sees has not ended.
 
     \b
     Examples:
@@ -53,7 +55,7 @@ def findings(
       quartermaster findings --at 2026-11-24T12:00:00Z
     """
     from analytics.findings import find
-    from analytics.noted import note
+    from analytics.noted import complete_until, note
     from cli.instants import instant as from_text
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
@@ -61,6 +63,7 @@ def findings(
     configuration = load_configuration(session(context).config_path(), os.environ)
     instant = now_ms() if at is None else from_text(at)
     found: list[Found] = []
+    behind: dict[str, int | None] = {}
     with open_configured(configuration, read_only=at is not None) as ledger:
         ledger.get_ready()
         for name in _clusters(configuration, cluster):
@@ -72,7 +75,10 @@ def findings(
                 policy=configuration.policy,
                 time_zone=configuration.business.time_zone,
             )
-            if at is None:
+            complete = complete_until(ledger, name)
+            if complete is None or complete < instant - HOUR_MS:
+                behind[name] = complete
+            elif at is None:
                 note(ledger, name, here, instant)
             found += here
     shown = [
@@ -82,6 +88,24 @@ def findings(
         output.emit_json([asdict(each) | {"fit": each.fit} for each in shown])
     else:
         _print(shown, instant)
+    for name, complete in behind.items():
+        _tell_behind(name, complete)
+
+
+def _tell_behind(cluster: str, complete: int | None) -> None:
+    """On stderr, so that what a machine reads stays as it is."""
+    if complete is None:
+        typer.echo(
+            f"{visible(cluster)}: no source has told anything yet; is quartermaster collect running?",
+            err=True,
+        )
+        return
+    hour = to_iso(complete)[:13] + ":00Z"
+    typer.echo(
+        f"{visible(cluster)}: its sources have told up to {to_iso(complete)[:16].replace('T', ' ')} only; "
+        f"as of the last hour that they know: quartermaster findings --at {hour}",
+        err=True,
+    )
 
 
 def _clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
