@@ -143,5 +143,7 @@ class ClusterPart(Part):
         if self.holders not in {"nvml", "slurm"}:
             raise ValueError("nvml: it goes with `holders: nvml`, or `holders: slurm`")
         if self.dcgm.targets or self.dcgm.file_sd or self.dcgm.dns_srv:
-            raise ValueError("nvml: it is one host without an exporter; put exporters into a cluster of their own")
+            raise ValueError(
+                "nvml: it is one host without an exporter; put exporters into a cluster of their own"
+            )
         return self
