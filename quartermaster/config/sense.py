@@ -163,7 +163,9 @@ def _clusters(configuration: Configuration) -> Iterator[Complaint]:
             what = "there is no nvml: to read holders from, so that nobody will be known to hold anything"
             yield _warning(("clusters", index, "holders"), what)
         if cluster.holders == "kube-state-metrics" and cluster.prometheus is None:
-            what = "there is no prometheus: to read holders from, so that nobody will be known to hold anything"
+            what = (
+                "there is no prometheus: to read holders from, so that nobody will be known to hold anything"
+            )
             yield _warning(("clusters", index, "holders"), what)
         if cluster.prometheus is not None:
             yield from _prometheus(("clusters", index, "prometheus"), cluster.prometheus)
