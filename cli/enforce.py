@@ -151,7 +151,7 @@ def _once(configuration: "Configuration", names: list[str], *, as_json: bool) ->
                 output.say(
                     "It is recorded."
                     if recorded
-                    else "The last one recorded is of the same deeds: it is that."
+                    else "The last one recorded has the same actions: it is that."
                 )
     if as_json:
         output.emit_json(values)

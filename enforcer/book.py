@@ -63,11 +63,11 @@ class Book:
         read = {
             name: rows(cursor, name, given)
             for name in (
-                *("claims", "waiting", "promises", "nodes", "devices"),
+                *("allocations", "waiting", "promises", "nodes", "devices"),
                 *("departments", "silences", "believed", "sources"),
             )
         }
-        self._claims, self._waiting, self._nodes = read["claims"], read["waiting"], read["nodes"]
+        self._allocations, self._waiting, self._nodes = read["allocations"], read["waiting"], read["nodes"]
         self._promises, self._devices = read["promises"], read["devices"]
         self._departments = read["departments"]
         self._silences, self._believed = read["silences"].to_dicts(), read["believed"].to_dicts()
@@ -125,7 +125,7 @@ class Book:
 
     def _workloads(self, at_ms: int, pools: Mapping[str, str]) -> tuple[tuple[Workload, ...], dict[str, int]]:
         believed = self.believed(at_ms)
-        there = self._claims.filter(
+        there = self._allocations.filter(
             (pl.col("bound_ms") <= at_ms) & (pl.col("end_ms") > at_ms) & (pl.col("source") == believed)
         )
         of: dict[int, list[Row]] = {}
@@ -133,8 +133,8 @@ class Book:
             of.setdefault(row["workload_id"], []).append(row)
         found: list[Workload] = []
         ids: dict[str, int] = {}
-        for number, claims in of.items():
-            first = claims[0]
+        for number, theirs in of.items():
+            first = theirs[0]
             uid = first["uid"] or str(number)
             ids[uid] = number
             labels = _labels(first["labels"])
@@ -146,13 +146,13 @@ class Book:
                     first["name"] or first["pod"],
                     self._team(first, at_ms),
                     pools.get(first["node"], ""),
-                    tuple(_pod(each, at_ms) for each in claims),
-                    priority=max(each["priority"] for each in claims),
-                    preemptible=all(each["preemptible"] for each in claims),
+                    tuple(_pod(each, at_ms) for each in theirs),
+                    priority=max(each["priority"] for each in theirs),
+                    preemptible=all(each["preemptible"] for each in theirs),
                     serving=first["kind"] in SERVING,
                     labels=labels,
                     lost_for_good=lost_for_good(first["kind"]),
-                    spared_until_ms=max(spared_until_ms(_labels(each["labels"])) for each in claims),
+                    spared_until_ms=max(spared_until_ms(_labels(each["labels"])) for each in theirs),
                     way_down=way_down(first["kind"]),
                 )
             )

@@ -165,14 +165,14 @@ class Plan:
     def hash(self) -> str:
         """Of what would be done to whom, for whom, under which policy.
 
-        Figures that grow by the minute and the instant are not in it: the same deed on the same objects has the
-        same hash a minute later, and any other deed, object, version or policy another.
+        Figures that grow by the minute and the instant are not in it: the same action on the same objects has the
+        same hash a minute later, and any other action, object, version or policy another.
         """
-        deeds = [
+        actions = [
             [each.group, each.act, each.cause, each.stage, each.for_uid, each.frees_parts, _told(each.target)]
             for each in self.actions
         ]
-        return _hash([self.cluster, self.policy_hash, deeds])
+        return _hash([self.cluster, self.policy_hash, actions])
 
 
 def hash_of_policy(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from enforcer.book import ASSUMED
 from enforcer.harm import Harm
-from enforcer.plan import Act, Action, Answer, Balance, Plan, Rejected
+from enforcer.plan import Act, Action, Answer, Balance, Cause, Plan, Rejected
 from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
 from quartermaster.fairshare.explain import gpus
 from quartermaster.parts import GPU_PARTS
@@ -48,7 +48,7 @@ class Difference:
 
 def differ(first: Body, second: Body) -> Difference:
     """How two written plans differ, action by action: the act, its stage, its cause, the object, for whom."""
-    before, after = (_by(plan["actions"], _deed) for plan in (first, second))
+    before, after = (_by(plan["actions"], _action_of) for plan in (first, second))
     kept, spared = (_by(plan["spared"], _reason) for plan in (first, second))
     return Difference(
         _only(after, before),
@@ -128,13 +128,13 @@ def _rejected(each: Rejected) -> dict[str, Any]:
 def _doing_nothing(plan: Plan) -> dict[str, Any]:
     """What stays as it is while nothing is done: GPUs that stand idle, and who waits in the same pools."""
     stops = [each for each in plan.actions if each.act is Act.STOP]
-    idle = sum(each.frees_parts for each in stops)
+    idle = sum(each.frees_parts for each in stops if each.cause is Cause.IDLE)
     pools = {each.target.pool for each in stops}
     waiting = sum(each.waiting_parts for each in plan.balances if each.pool in pools)
     told = (
         f"{gpus(idle)} go on standing idle, {hours(idle * DAY_MS)} GPU-hours a day; {gpus(waiting)} are waited for in "
         f"the same pool{'s' if len(pools) > 1 else ''}."
-        if idle
+        if stops
         else "Nothing would be taken, so doing nothing costs nothing more."
     )
     return {
@@ -160,7 +160,7 @@ def _by(each: Sequence[Body], key: Callable[[Body], tuple[Any, ...]]) -> dict[tu
     return {key(one): one for one in each}
 
 
-def _deed(each: Body) -> tuple[Any, ...]:
+def _action_of(each: Body) -> tuple[Any, ...]:
     return each["act"], each["stage"], each["cause"], each["uid"], each["version"], each["for"]
 
 

@@ -249,7 +249,7 @@ def test_a_plan_is_recorded_once_shown_and_watched(
     assert code == 0
     assert "warned    Job vision/train of team vision in pool p." in told
     assert "It is recorded." in told
-    assert "The last one recorded is of the same deeds" in say("enforce", "--once")[1]
+    assert "The last one recorded has the same actions" in say("enforce", "--once")[1]
     shown = say("plan", "show")[1]
     assert shown == told.partition("It is recorded.")[0]
     recorded = json.loads(say("plan", "show", "--json")[1])

@@ -9,8 +9,8 @@ import pytest
 
 from enforcer.freshness import Refusal, stale, thin
 from enforcer.plan import Act, Plan
-from enforcer.recorded import read
-from enforcer.shadow import Ruling, Shadow, cycle, make, record
+from enforcer.recorded import read, record
+from enforcer.shadow import Ruling, Shadow, cycle, make
 from enforcer.written import differ, write
 from quartermaster.clock import HOUR_MS, MINUTE_MS
 from quartermaster.config.findings import FindingsPart
@@ -223,10 +223,9 @@ def count(ledger: Ledger, table: str) -> int:
 def test_a_plan_is_recorded_once_and_read_back(ledger: Ledger) -> None:
     plan = taking()
     assert [each.act for each in plan.actions] == [Act.STOP]
-    made = Shadow(plan, {"j": 42})
-    assert record(ledger, made)
-    assert not record(ledger, made)
-    assert not record(ledger, Shadow(at(plan, 10_000), {"j": 42}))  # the same deed ten seconds later
+    assert record(ledger, plan, {"j": 42})
+    assert not record(ledger, plan, {"j": 42})
+    assert not record(ledger, at(plan, 10_000), {"j": 42})  # the same ten seconds later
     assert (count(ledger, "plans"), count(ledger, "actions")) == (1, 1)
     row = ledger.query("select * from actions").to_dicts()[0]
     assert (row["act"], row["object_uid"], row["workload_id"], row["for_uid"]) == ("stop", "j", 42, "w")
@@ -234,11 +233,12 @@ def test_a_plan_is_recorded_once_and_read_back(ledger: Ledger) -> None:
     found = read(ledger, plan.hash[:8], "here")
     assert found == write(plan)
     assert found is not None
-    assert found["doing_nothing"]["gpu_hours_a_day"] == "192.0"
+    assert found["doing_nothing"]["idle_gpus"] == "0"  # what is taken for an owner does not stand idle
+    assert "are waited for" in found["doing_nothing"]["words"]
     assert found["assumed"]
     nothing = Plan("here", plan.at_ms + MINUTE_MS, plan.policy_hash)
-    assert record(ledger, Shadow(nothing, {}))
-    assert record(ledger, Shadow(at(plan, HOUR_MS), {"j": 42}))  # other plans came in between
+    assert record(ledger, nothing, {})
+    assert record(ledger, at(plan, HOUR_MS), {"j": 42})  # other plans came in between
     assert [count(ledger, "plans"), count(ledger, "actions")] == [3, 2]
     assert read(ledger, "", "elsewhere") is None
 

@@ -1,4 +1,4 @@
--- nodes: each node while it was so, and the devices that it had by size
+-- nodes: each node while it was so
 with
 told as (
   select

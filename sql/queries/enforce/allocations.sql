@@ -1,4 +1,4 @@
--- claims: each pod's claim that touches the span, with its workload and what it holds
+-- allocations: each pod's that touches the span, with its workload and the parts it holds
 with
 owners as (
   select *
