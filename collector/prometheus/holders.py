@@ -153,11 +153,7 @@ def fleet_history(ledger: Ledger, cluster: str, span: Span, pools: Sequence[Pool
 
 def marks(ledger: Ledger, cluster: str, source: str, until_ms: int) -> list[Watermark]:
     """How far a source of holders is complete; nothing where somebody tells of later already."""
-    later = ledger.query(
-        "select count(*) as n from watermarks "
-        "where cluster = ? and covers = ? and complete_until_at > make_timestamptz(?::bigint * 1000)",
-        [cluster, HOLDERS, until_ms],
-    )["n"].item()
+    later = rows(ledger, "told_later", cluster=cluster, covers=HOLDERS, until_ms=until_ms)
     return [] if later else [Watermark(cluster, source, HOLDERS, until_ms)]
 
 

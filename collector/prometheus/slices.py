@@ -33,7 +33,7 @@ class Slice:
 
 
 class Reader:
-    """Reads a cluster's telemetry from a Prometheus in slices. `questions` of them were asked in all."""
+    """Reads a cluster's telemetry from a Prometheus in slices."""
 
     def __init__(self, connection: Connection, match: str, per_ms: float) -> None:
         """`per_ms` are the samples a millisecond that are to be expected."""

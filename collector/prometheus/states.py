@@ -228,7 +228,8 @@ class StateReader:
             story.over = True
             if story.completed_ms is not None or story.phase_ended_ms is not None:
                 continue
-            for _, at_ms, values in self._series("kube_pod_status_phase", f'{more},uid="{uid}"', span):
+            mine = f"{more}{matchers({'uid': uid})}"
+            for _, at_ms, values in self._series("kube_pod_status_phase", mine, span):
                 story.phase_ended_ms = earliest((story.phase_ended_ms, *at_ms[values == 1].tolist()))
 
     def _above(self, kind: str, named: str, labels: Labels) -> None:

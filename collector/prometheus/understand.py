@@ -25,6 +25,7 @@ from collector.prometheus.stillness import Frozen, frozen
 from quartermaster.clock import SECOND_MS
 from quartermaster.records import LabelRef, Series
 
+# Also the interval of nodes with too few pages to tell theirs.
 EXPORTER_INTERVAL_MS = 30 * SECOND_MS
 # How far before a span its sheets should begin: what is frozen is known then, and which page follows on which.
 MARGIN_MS = 5 * 60 * SECOND_MS
@@ -34,7 +35,7 @@ _PLANS_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a span's sheets say: rows of `samples`, records to append, each node's pages, pages and samples met."""
+    """What a span's sheets say: rows of `samples`, records to append, and each node's pages."""
 
     samples: pl.DataFrame
     series: tuple[Series, ...]
@@ -88,15 +89,10 @@ class Understanding:
         *,
         known_series: Iterable[Series] = (),
         jobs_with_exported: AbstractSet[str] = frozenset(),
-        usual_interval_ms: int = EXPORTER_INTERVAL_MS,
     ) -> None:
-        """`jobs_with_exported` label the workload's pod `exported_pod`: their plain ones are the exporter's.
-
-        `usual_interval_ms` is that of nodes with too few pages to tell.
-        """
+        """`jobs_with_exported` label the workload's pod `exported_pod`: their plain ones are the exporter's."""
         self._cluster, self._target = cluster, target
         self._jobs_with_exported = jobs_with_exported
-        self._usual_interval_ms = usual_interval_ms
         self._labels: set[int] = set()
         self._known: dict[str, list[Series]] = {}
         for series in known_series:
@@ -110,7 +106,7 @@ class Understanding:
         for sheet in sheets:
             seat = self._seat(sheet.node)
             seat.interval_ms = min(
-                sheet.interval_ms or seat.interval_ms or self._usual_interval_ms, _LONGEST_INTERVAL_MS
+                sheet.interval_ms or seat.interval_ms or EXPORTER_INTERVAL_MS, _LONGEST_INTERVAL_MS
             )
             still = frozen(sheet, max(EXPORTER_INTERVAL_MS, seat.interval_ms))
             pages[sheet.node] = _pages(sheet, still, seat.interval_ms)
