@@ -39,7 +39,7 @@ class Claims:
 def claims_of(look: Look, settings: Settings) -> Claims:
     """All claims of a look; none are known where the processes' numbers are not the host's."""
     if look.others_unseen:
-        return Claims(untold_jobs=())
+        return Claims()
     job_users = {job.job: job.uid for job in look.jobs}
     on: dict[int, dict[Owner, Claim]] = {}
     for gpu, instance in _units(look.gpus):

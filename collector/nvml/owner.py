@@ -47,7 +47,7 @@ def owner_of(cgroup: str, uid: int) -> Owner:
     container = next((found["container"] for path in paths if (found := _container(path))), None)
     if container is not None:
         return Owner(CONTAINER, container, uid)
-    unit = next((units[-1] for path in _of_systemd(cgroup) if (units := _UNIT.findall(path))), None)
+    unit = next((units[-1] for path in _of_systemd(cgroup) if (units := _units(path))), None)
     return Owner(USER, "", uid) if unit is None else Owner(UNIT, unit, uid)
 
 
@@ -59,6 +59,11 @@ def short(owner: Owner) -> str:
 
 def _container(path: str) -> re.Match[str] | None:
     return _CONTAINER.search(path) or _NAMED.match(path)
+
+
+def _units(path: str) -> list[str]:
+    """The units of a path; a user's own manager (`user@1000.service`) is that user, whose number names nothing."""
+    return [unit for unit in _UNIT.findall(path) if not unit.startswith("user@")]
 
 
 def _of_systemd(cgroup: str) -> list[str]:

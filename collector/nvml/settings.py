@@ -7,7 +7,7 @@ from quartermaster.team import Rule
 
 # Who tells activity, and who is believed about holders: everybody on a GPU, or Slurm's jobs alone.
 NVML, SLURM = "nvml", "slurm"
-# Believed after Kubernetes and its history, before labels.
+# Believed after Kubernetes (10), before labels (90).
 RANKS = {SLURM: 40, NVML: 50}
 
 

@@ -37,8 +37,10 @@ POD_SLICE = f"pod{POD_UID.replace('-', '_')}.slice"
         ),
         ("0::/system.slice/slurmstepd.scope/job_123/step_0/user/docker-" + ID + ".scope", Owner(JOB, "123", 77)),
         # what users name as they like is theirs, and no job of others
-        (f"0::{USERS}/user@1000.service/slurm/uid_0/job_9", Owner(UNIT, "user@1000.service", 1000)),
+        (f"0::{USERS}/user@1000.service/slurm/uid_0/job_9", Owner(USER, "", 1000)),
         (f"0::{USERS}/s.scope/system.slice/slurmstepd.scope/job_9/x", Owner(UNIT, "slurmstepd.scope", 1000)),
+        # a user's own manager is that user: the number stands in no name
+        (f"0::{USERS}/user@1000.service", Owner(USER, "", 1000)),
         # containers
         ("0::/system.slice/docker-" + ID + ".scope", Owner(CONTAINER, ID, 77)),
         ("12:devices:/docker/" + ID, Owner(CONTAINER, ID, 77)),
