@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 import sql
-from analytics.found import Found
+from analytics.found import Found, Kind
 from analytics.judged import Terms, borrower_findings, promise_findings, workload_findings
-from analytics.measure import Cursor, Measure
+from analytics.measure import FOREVER_MS, Cursor, Measure
 from analytics.money.rates import Prices, read_prices
 from quartermaster.clock import HOUR_MS
 from quartermaster.config.findings import FindingsPart
@@ -20,7 +20,6 @@ from quartermaster.errors import ConfigurationError
 from sql.ledger import Ledger
 
 _QUERIES = Path(sql.__file__).parent / "queries" / "findings"
-_FOREVER_MS = 253_402_300_800_000
 # A sample speaks for at most so long, whatever it says: findings are about now.
 _LONGEST_HOLD_MS = HOUR_MS
 
@@ -86,7 +85,7 @@ class _Look:
             "from_ms": from_ms,
             "longest_window_ms": longest_ms,
             "quota_ms": self.terms.findings.quota_window_ms,
-            "forever": _FOREVER_MS,
+            "forever": FOREVER_MS,
         }
         self._give_windows(windows)
         for step in ("f1_stretches", "f2_holders", "f3_judged", "f4_promises"):
@@ -97,8 +96,8 @@ class _Look:
             *promise_findings(self._rows("promises", given), self.terms, heard_ms),
             *borrower_findings(self._rows("borrowers", given), self.terms, heard_ms),
         ]
-        order = {kind: number for number, kind in enumerate(type(found[0].kind))} if found else {}
-        return tuple(sorted(found, key=lambda each: (order[each.kind], each.subject)))
+        kinds = list(Kind)
+        return tuple(sorted(found, key=lambda each: (kinds.index(each.kind), each.subject)))
 
     def _windows(self) -> dict[str, int]:
         kinds = [row["kind"] for row in self._rows("kinds", {"cluster": self.cluster})]

@@ -147,7 +147,6 @@ class _Facts:
         named: dict[int, list[Named]] = {}
         if by_claim:
             for row in self._rows("devices", cluster=self.subject.cluster, allocations=list(by_claim)):
-                row.pop("gpu_uuid")
                 place = row.pop("place") or ""
                 named.setdefault(row.pop("allocation_id"), []).append(Named(place=place, **row))
         found = [self._claim(key, theirs, named.get(key, [])) for key, theirs in by_claim.items()]

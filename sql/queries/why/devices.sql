@@ -5,8 +5,7 @@ places as (
   select
     cluster,
     device_id,
-    arg_max(node || '/' || device_index, start_at) as place,
-    any_value(gpu_uuid) as gpu_uuid
+    arg_max(node || '/' || device_index, start_at) as place
   from devices
   group by cluster, device_id
 ),
@@ -33,7 +32,6 @@ select
   t.allocation_id,
   t.device_id,
   p.place,
-  p.gpu_uuid,
   t.parts,
   t.evidence,
   t.revision,
