@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from quartermaster.errors import LedgerBusyError
+from quartermaster.errors import LedgerBusyError, LedgerError
 
 WAIT_S = 60.0
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -88,7 +88,13 @@ def syncfs(folder: Path) -> None:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+    except OSError as error:
+        raise LedgerError(
+            f"{path} cannot be opened: {error.strerror}",
+            "who reads a ledger locks it too: see to the folder and its rights, or read a copy of it",
+        ) from error
 
 
 def _take(descriptor: int) -> bool:
