@@ -29,7 +29,10 @@ class Busy(Exception):  # noqa: N818
 
 
 class Partial(Exception):  # noqa: N818
-    """The server answered, and says that something is missing."""
+    """The server answered, and says that something is missing; the beginning of what it says is kept."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(" ".join(what.split())[:_SHOWN])
 
 
 def too_much(status: int, text: str) -> bool:

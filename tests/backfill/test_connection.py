@@ -246,6 +246,13 @@ def test_a_warning_makes_an_answer_partial(
         connect().label_values("a", "x", 0, 1000)
 
 
+def test_of_a_long_warning_the_beginning_is_kept(server: Server, connect: Callable[..., Connection]) -> None:
+    server.script = [answer(({"__name__": "x"}, [(1.5, "2")]), warnings=["a store\n is away " + "w" * 65536])]
+    with pytest.raises(Partial, match="^a store is away w+$") as raised:
+        connect().range("x[1m]", 1000)
+    assert len(str(raised.value)) == 300
+
+
 def test_an_answer_is_read_the_same_however_it_is_laid_out() -> None:
     labels = {"__name__": "x", "a": 'q"]]},{"metric":{"\\', "b": "\u202enull\u0000"}
     values = [(1.5, "NaN"), (2.25, "+Inf"), (3.0, "-Inf"), (4.0, "1e-05"), (1700000000.123, "-0.5")]
