@@ -248,7 +248,7 @@ def test_a_warning_makes_an_answer_partial(
 
 def test_of_a_long_warning_the_beginning_is_kept(server: Server, connect: Callable[..., Connection]) -> None:
     server.script = [answer(({"__name__": "x"}, [(1.5, "2")]), warnings=["a store\n is away " + "w" * 65536])]
-    with pytest.raises(Partial, match="^a store is away w+$") as raised:
+    with pytest.raises(Partial, match=r"^a store is away w+$") as raised:
         connect().range("x[1m]", 1000)
     assert len(str(raised.value)) == 300
 
