@@ -5,7 +5,7 @@ What the ledger does not keep stands in `UNTOLD`: where pods may be placed, so t
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ import sql
 from analytics.judged import SERVING
 from analytics.measure import FOREVER_MS, Cursor
 from enforcer import snapshot
+from enforcer.booking import Booking, in_force
 from enforcer.shape import Shape
 from enforcer.snapshot import (
     Node,
@@ -181,24 +182,19 @@ class Book:
         departments = {
             row["team"]: row["department"] for row in _then(self._departments, at_ms).iter_rows(named=True)
         }
-        guaranteed: dict[tuple[str, str], int] = dict.fromkeys(teams, 0)
-        stated: dict[tuple[str, str], Row] = {}
-        for row in _then(self._promises, at_ms).iter_rows(named=True):
-            key = row["team"], row["pool"]
-            guaranteed[key] = guaranteed.get(key, 0) + row["parts"]
+        told = _then(self._promises, at_ms).to_dicts()
+        keys = {*teams, *((row["team"], row["pool"]) for row in told)}
+        promises = {key: Promise(*key, 0, department=departments.get(key[0], "")) for key in keys}
+        for row in told:
             if row["kind"] == "promise":
-                stated[key] = row
-        return tuple(
-            Promise(
-                team,
-                pool,
-                max(0, parts),
-                stated[team, pool]["limit_parts"] if (team, pool) in stated else None,
-                stated[team, pool]["weight"] if (team, pool) in stated else 1,
-                departments.get(team, ""),
-            )
-            for (team, pool), parts in sorted(guaranteed.items())
-        )
+                key = row["team"], row["pool"]
+                promises[key] = replace(
+                    promises[key],
+                    guaranteed_parts=promises[key].guaranteed_parts + row["guaranteed_parts"],
+                    limit_parts=row["limit_parts"],
+                    weight=row["weight"],
+                )
+        return in_force(promises.values(), [_booking(row) for row in told if row["kind"] != "promise"], at_ms)
 
     def _nodes_then(self, at_ms: int) -> tuple[Node, ...]:
         sizes: dict[str, dict[tuple[str, int], int]] = {}
@@ -249,6 +245,11 @@ def spared_until_ms(labels: Mapping[str, str]) -> int:
         return from_iso(until)
     except ValueError:
         return _NEVER_ENDS
+
+
+def _booking(row: Row) -> Booking:
+    span = row["start_ms"], row["end_ms"]
+    return Booking(row["team"], row["pool"], row["guaranteed_parts"], *span, offer=row["kind"] == "offer")
 
 
 def _pod(row: Row, at_ms: int) -> Pod:

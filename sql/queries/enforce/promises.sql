@@ -16,9 +16,10 @@ select
   end_ms,
   team,
   pool,
-  case kind when 'offer' then -guaranteed_parts else guaranteed_parts end as parts,
+  guaranteed_parts,
   limit_parts,
   coalesce(weight, 1) as weight,
   kind
 from told
 where epoch_ms(start_at) <= $until_ms and end_ms > $from_ms
+order by quota_id, start_ms
