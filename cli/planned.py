@@ -1,6 +1,6 @@
 """Plans for people: what would happen to whom and why, each team before and after, what doing nothing would cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli import output
@@ -34,20 +34,14 @@ def clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
     return names if wanted is None else [wanted]
 
 
-def plan_at(
-    ledger: "Ledger",
-    cluster: str,
-    at_ms: int,
-    terms: "Ruling",
-    tick: Callable[[int], object] = lambda _: None,
-) -> "Body | Refusal":
+def plan_at(ledger: "Ledger", cluster: str, at_ms: int, by: "Ruling") -> "Body | Refusal":
     """The plan that shadow mode would have made at the start of that hour, had it run for three days before it."""
     from enforcer.freshness import Refusal
     from enforcer.replay import LOOKED_BACK_MS, replay
     from enforcer.written import write
 
     with ledger.reading() as cursor:
-        done = replay(cursor, cluster, (at_ms - LOOKED_BACK_MS, at_ms), terms, tick=tick)
+        done = replay(cursor, cluster, (at_ms - LOOKED_BACK_MS, at_ms), by)
     if done.last is None or isinstance(done.last, Refusal):
         return done.last or Refusal(cluster, at_ms, ("there is no whole hour",))
     return write(done.last.plan)
