@@ -12,6 +12,7 @@ from cli import output
 from cli.session import session
 from quartermaster.clock import HOUR_MS, now_ms, to_iso
 from quartermaster.errors import InputError
+from quartermaster.team import UNASSIGNED
 from quartermaster.text import visible
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def findings(
     from sql.configured import open_configured
 
     configuration = load_configuration(session(context).config_path(), os.environ)
+    _must_be_known(team, configuration)
     instant = now_ms() if at is None else from_text(at)
+    if instant > now_ms():
+        raise InputError(f"--at {at}: that is in the future", "name an instant that the ledger has")
     found: list[Found] = []
     behind: dict[str, int | None] = {}
     with open_configured(configuration, read_only=at is not None) as ledger:
@@ -113,6 +117,12 @@ def _clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
     if wanted is not None and wanted not in names:
         raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
     return names if wanted is None else [wanted]
+
+
+def _must_be_known(team: str | None, configuration: "Configuration") -> None:
+    names = [*(each.name for each in configuration.teams), UNASSIGNED]
+    if team is not None and team not in names:
+        raise InputError(f"there is no team {team!r}", f"the configuration has: {', '.join(names)}")
 
 
 def _is(found: "Found", about: About) -> bool:

@@ -9,7 +9,6 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import requests
@@ -28,7 +27,6 @@ from collector.prometheus.refusal import (
     too_much,
     unreachable,
 )
-from quartermaster.clock import to_datetime
 from quartermaster.errors import SourceError
 
 if TYPE_CHECKING:
@@ -45,9 +43,6 @@ class _Client(Protocol):
 
     def custom_query(self, query: str, params: dict[str, object]) -> list[dict[str, Any]]: ...
     def get_label_values(self, label_name: str, params: dict[str, object]) -> object: ...
-    def get_series(
-        self, start: datetime, end: datetime, params: dict[str, object]
-    ) -> list[dict[str, str]]: ...
     def close(self) -> None: ...
 
 
@@ -119,11 +114,6 @@ class Connection:
         ):
             raise no_json(self.url, "a list of values that is none")
         return cast(list[str], found)
-
-    def series(self, match: str, from_ms: int, until_ms: int) -> list[dict[str, str]]:
-        """The labels of the series that match and have samples in a span. Raises as `range`."""
-        start, end = to_datetime(from_ms), to_datetime(until_ms)
-        return self._patiently(lambda: self._client.get_series(start, end, {"match[]": match}))
 
     def _range(self, query: str, at_ms: int) -> Answer:
         client = self._client

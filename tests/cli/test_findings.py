@@ -64,3 +64,27 @@ def test_nobody_has_told_anything(
     found, said, state = findings(tmp_path, monkeypatch, capsys, None)
     assert (found, state) == ([], "open")
     assert "is quartermaster collect running?" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--team", "nope"], "there is no team 'nope'\n  try: the configuration has: unassigned"),
+        (["--at", "2100-01-01T00:00:00Z"], "that is in the future"),
+        (["--cluster", "nope"], "there is no cluster 'nope'\n  try: the configuration has: c"),
+    ],
+)
+def test_what_cannot_be_asked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    said: str,
+) -> None:
+    findings(tmp_path, monkeypatch, capsys, None)
+    file = str(tmp_path / "quartermaster.yaml")
+    monkeypatch.setattr(sys, "argv", ["quartermaster", "-c", file, "findings", *given])
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
