@@ -210,19 +210,19 @@ def _as_of(configuration: "Configuration", names: list[str], at_ms: int, *, as_j
 
 def _span(ledger: "Ledger", cluster: str, from_: str | None, to: str | None) -> tuple[int, int] | None:
     """The span that is asked for, within what is rolled up; None where nothing is."""
-    from enforcer.book import rows
+    from enforcer.replay import rolled
 
     with ledger.reading() as cursor:
-        rolled = rows(cursor, "rolled", {"cluster": cluster}).row(0, named=True)
-    if rolled["from_ms"] is None or rolled["until_ms"] is None:
+        known = rolled(cursor, cluster)
+    if known is None:
         return None
-    until_ms = rolled["until_ms"] if to is None else min(instant(to), rolled["until_ms"])
+    until_ms = known[1] if to is None else min(instant(to), known[1])
     # Before the first hour nothing is rolled up: the first plan is at its end.
-    from_ms = max(until_ms - _PAST_MS if from_ is None else instant(from_), rolled["from_ms"] + HOUR_MS)
+    from_ms = max(until_ms - _PAST_MS if from_ is None else instant(from_), known[0] + HOUR_MS)
     if from_ms > until_ms:
         raise InputError(
             f"{cluster}: there is no hour from {to_iso(from_ms)} to {to_iso(until_ms)}",
-            f"it is rolled up from {to_iso(rolled['from_ms'])} to {to_iso(rolled['until_ms'])}",
+            f"it is rolled up from {to_iso(known[0])} to {to_iso(known[1])}",
         )
     return from_ms, until_ms
 

@@ -51,6 +51,13 @@ class Replay:
     last: Shadow | Refusal | None = None
 
 
+def rolled(cursor: Cursor, cluster: str) -> tuple[int, int] | None:
+    """The span of a cluster that is rolled up; None where nothing is."""
+    row = rows(cursor, "rolled", {"cluster": cluster}).row(0, named=True)
+    known = row["from_ms"], row["until_ms"]
+    return None if None in known else known
+
+
 def replay(
     cursor: Cursor,
     cluster: str,
