@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import output
-from cli.planned import as_value, clusters, instant, plan_at, refuse, ruling, show
+from cli.choice import clusters
+from cli.planned import as_value, instant, plan_at, refuse, ruling, show
 from cli.regrets import METHOD, figures, of_replay, print_regret
 from cli.session import session
 from quartermaster.clock import DAY_MS, HOUR_MS, now_ms, to_iso

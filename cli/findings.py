@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli import output
+from cli.choice import clusters
 from cli.session import session
 from quartermaster.clock import HOUR_MS, now_ms, to_iso
 from quartermaster.errors import InputError
@@ -70,7 +71,7 @@ def findings(
     behind: dict[str, int | None] = {}
     with open_configured(configuration, read_only=at is not None) as ledger:
         ledger.get_ready()
-        for name in _clusters(configuration, cluster):
+        for name in clusters(configuration, cluster):
             here = find(
                 ledger,
                 name,
@@ -112,13 +113,6 @@ def _tell_behind(cluster: str, complete: int | None) -> None:
     )
 
 
-def _clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
-    names = [each.name for each in configuration.clusters]
-    if wanted is not None and wanted not in names:
-        raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
-    return names if wanted is None else [wanted]
-
-
 def _must_be_known(team: str | None, configuration: "Configuration") -> None:
     names = [*(each.name for each in configuration.teams), UNASSIGNED]
     if team is not None and team not in names:
@@ -134,11 +128,11 @@ def _print(found: "Sequence[Found]", at_ms: int) -> None:
         output.say(f"Nothing is found as of {to_iso(at_ms)[:16].replace('T', ' ')}.")
         output.say("How far each source is: quartermaster status.")
         return
-    clusters = {each.cluster for each in found}
+    named = {each.cluster for each in found}
     rows = [
         (
             each.kind.value,
-            each.subject if len(clusters) == 1 else f"{each.subject} ({each.cluster})",
+            each.subject if len(named) == 1 else f"{each.subject} ({each.cluster})",
             each.team,
             to_iso(each.since_ms)[5:16].replace("T", " "),
             "" if each.cost is None else f"{each.cost:.2f} {each.currency}",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli import output
+from cli.choice import clusters
 from cli.instants import instant
 from quartermaster.clock import to_iso
 from quartermaster.errors import InputError
@@ -24,14 +25,6 @@ def ruling(configuration: "Configuration") -> "Ruling":
     from enforcer.shadow import Ruling
 
     return Ruling(configuration.policy, configuration.findings, configuration.business.time_zone)
-
-
-def clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
-    """The cluster that is wanted, or all. Raises InputError for one that there is not."""
-    names = [each.name for each in configuration.clusters]
-    if wanted is not None and wanted not in names:
-        raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
-    return names if wanted is None else [wanted]
 
 
 def plan_at(ledger: "Ledger", cluster: str, at_ms: int, by: "Ruling") -> "Body | Refusal":

@@ -1,0 +1,16 @@
+"""The choice of clusters that somebody makes on the command line."""
+
+from typing import TYPE_CHECKING
+
+from quartermaster.errors import InputError
+
+if TYPE_CHECKING:
+    from quartermaster.config.model import Configuration
+
+
+def clusters(configuration: "Configuration", wanted: str | None) -> list[str]:
+    """The cluster that is wanted, or all. Raises InputError for one that there is not."""
+    names = [each.name for each in configuration.clusters]
+    if wanted is not None and wanted not in names:
+        raise InputError(f"there is no cluster {wanted!r}", f"the configuration has: {', '.join(names)}")
+    return names if wanted is None else [wanted]
