@@ -390,7 +390,7 @@ def test_the_command(tmp_path: Path) -> None:
         mark = records.Watermark(CLUSTER, "kubernetes", "holders", m(400))
         ledger.append("told/0/1", {"watermarks": [mark]})
     config = tmp_path / "quartermaster.yaml"
-    config.write_text(f"clusters: [{{name: {CLUSTER}}}]\n", encoding="utf-8")
+    config.write_text(f"clusters: [{{name: {CLUSTER}}}]\nteams: [{{name: nlp}}]\n", encoding="utf-8")
     asked = ["--config", str(config), "findings"]
     then = CliRunner().invoke(app, [*asked, "--at", to_iso(m(400))], catch_exceptions=False)
     assert "idle workload" in then.output
