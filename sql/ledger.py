@@ -185,6 +185,10 @@ class Ledger:
     def revision(self) -> str:
         """The ledger's revision, empty when it has no tables yet."""
         with contextlib.closing(self.cursor()) as cursor:
+            found = revision.current(cursor)
+        if found:
+            return found
+        with self.reading() as cursor:  # somebody's commit of this moment may have hidden the tables
             return revision.current(cursor)
 
     def get_ready(self) -> None:
