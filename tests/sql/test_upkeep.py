@@ -12,6 +12,7 @@ import pytest
 
 from quartermaster.clock import DAY_MS, HOUR_MS, now_ms
 from quartermaster.errors import InputError
+from sql import revision
 from sql.ledger import Ledger, memory_ledger, open_ledger
 from sql.people import erase
 from sql.retention import Retention
@@ -318,3 +319,20 @@ def test_the_state_tells_what_there_is(ledger: Ledger) -> None:
     with contextlib.suppress(InputError):
         compact(ledger, now_ms(), everything=True)
     assert state(ledger).files_to_remove == 3
+
+
+def test_who_opens_a_ledger_while_a_commit_hides_its_tables_looks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(tmp_path) as ledger:
+        upgrade(ledger)
+    looks: list[str] = []
+    current = revision.current
+
+    def hidden_at_first(cursor: Any) -> str:
+        looks.append(current(cursor) if looks else "")
+        return looks[-1]
+
+    monkeypatch.setattr(revision, "current", hidden_at_first)
+    with open_ledger(tmp_path, read_only=True) as ledger:
+        assert looks == ["", revision.newest()]
