@@ -218,7 +218,7 @@ class Ledger:
     def _require_revision(self, *, views: bool = False) -> None:
         revision.check(self.revision(), self.where)
         if views:
-            with contextlib.closing(self.cursor()) as cursor:
+            with self.reading() as cursor:
                 revision.check_views(cursor, self.where)
 
     def _require_columns(self, table: str, rows: pl.DataFrame) -> dict[str, str]:
