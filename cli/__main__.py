@@ -12,8 +12,9 @@ def run() -> None:
     # it would lose a Ctrl-C. Polars carries what is read; the dashboard's server is a process of its own.
     sys.modules.setdefault("pandas", cast(Any, None))
     from cli.main import run as begin
+    from quartermaster.interrupt import interrupt
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, interrupt)
     begin()
 
 

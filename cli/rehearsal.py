@@ -12,7 +12,7 @@ from cli import output
 from cli.session import FILE
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS, now_ms
 from quartermaster.errors import LedgerError
-from quartermaster.interrupt import Patience
+from quartermaster.interrupt import Patience, obey
 
 if TYPE_CHECKING:
     from analytics.business import Week
@@ -177,6 +177,7 @@ class _Watch:
         self._laps: list[str] = []
 
     def lap(self, what: str) -> None:
+        obey()
         now = time.perf_counter()
         self._laps.append(f"{what} in {now - self._began:.1f} s")
         self._began = now

@@ -1,4 +1,8 @@
-"""Signals that wait: what must not be cut short is finished, then Ctrl-C or SIGTERM is obeyed, never lost."""
+"""Signals that are never lost: Ctrl-C that waits for what must not be cut short, and Ctrl-C that a library swallowed.
+
+DuckDB calls back into Python in the middle of a query (it looks at frames, imports modules), and drops what is
+raised there. So `interrupt`, the command's handler, remembers it, and `obey` raises it again at the next chance.
+"""
 
 import signal
 import threading
@@ -6,6 +10,20 @@ from types import FrameType, TracebackType
 from typing import Self
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_told = threading.Event()
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """A handler of SIGINT: KeyboardInterrupt, as Python's own, and it is remembered."""
+    _told.set()
+    raise KeyboardInterrupt
+
+
+def obey() -> None:
+    """Raise KeyboardInterrupt where Ctrl-C was pressed and has ended nothing. In the main thread alone."""
+    if _told.is_set() and threading.current_thread() is threading.main_thread():
+        _told.clear()
+        raise KeyboardInterrupt
 
 
 class Patience:

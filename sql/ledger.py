@@ -15,6 +15,7 @@ import polars as pl
 
 from quartermaster.clock import now_ms
 from quartermaster.errors import InputError, LedgerError
+from quartermaster.interrupt import obey
 from sql import revision
 from sql.catalog import Catalog, Cursor, parse
 from sql.faults import understand
@@ -65,6 +66,7 @@ class Ledger:
         Raises duckdb.Error for SQL that is wrong, LedgerError when the ledger cannot be read, and
         LedgerVersionError when it is at another revision and so lacks what the SQL names.
         """
+        obey()
         for attempt in range(1, _READ_TRIES + 1):
             try:
                 with contextlib.closing(self.cursor()) as cursor, self.catalog.reading():
@@ -94,6 +96,7 @@ class Ledger:
         """
         check_key(key)
         self.get_ready()
+        obey()
         give_up_at = time.monotonic() + PATIENCE_S
         pause_s = 0.02
         while True:

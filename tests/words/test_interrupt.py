@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from quartermaster.interrupt import Patience
+from quartermaster.interrupt import Patience, interrupt, obey
 from simulator.server import Plan, SimulatorServer
+from sql.ledger import memory_ledger
 
 
 def interrupted(*, heeded: bool, nested: bool = False) -> list[str]:
@@ -86,3 +87,22 @@ def test_ctrl_c_while_the_simulators_process_starts_is_heard(monkeypatch: pytest
     monkeypatch.setattr(SpawnProcess, "start", start)
     with pytest.raises(KeyboardInterrupt), SimulatorServer(Plan(1, 0, 3_600_000, quick=True)):
         pytest.fail("the signal was lost")
+
+
+def test_ctrl_c_that_a_library_swallowed_is_obeyed_at_the_next_chance_and_once() -> None:
+    obey()
+    with contextlib.suppress(KeyboardInterrupt):  # as DuckDB does with what is raised in its callbacks
+        interrupt(signal.SIGINT, None)
+    with pytest.raises(KeyboardInterrupt):
+        obey()
+    obey()
+
+
+def test_a_query_within_which_ctrl_c_was_swallowed_ends_in_it() -> None:
+    with memory_ledger() as ledger:
+        ledger.query("select 1")
+        with contextlib.suppress(KeyboardInterrupt):
+            interrupt(signal.SIGINT, None)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.query("select 1")
+        assert ledger.query("select 1").item() == 1
