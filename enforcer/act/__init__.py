@@ -1,0 +1,1 @@
+"""Acting: effects as values, the ways down and back, and the one module that carries them out."""

@@ -1,0 +1,1 @@
+"""The audit: what was meant, what came of it, chained by hash."""

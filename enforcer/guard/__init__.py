@@ -1,0 +1,1 @@
+"""The guard: the one gate between a plan and an act."""

@@ -1,0 +1,1 @@
+"""The ladder: people are told before anything of theirs is taken, and how to keep it."""

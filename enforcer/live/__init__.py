@@ -1,0 +1,1 @@
+"""The live cluster: watched, and understood as a snapshot."""
