@@ -173,3 +173,18 @@ create table actions (
   cause varchar, stage varchar, kind varchar, namespace varchar, name varchar, object_uid varchar, object_version varchar,
   workload_id bigint, team varchar, pool varchar, for_uid varchar, frees_parts bigint, lost_pms decimal(38, 0), recorded_at timestamptz
 );
+-- what was meant and what came of it, chained by hash: a cluster's rows are numbered from 1 without a hole
+create table deeds (
+  cluster varchar, number bigint, row_hash varchar, previous_hash varchar, told_at timestamptz, phase varchar, act varchar, plan_hash varchar,
+  position integer, group_number integer, kind varchar, namespace varchar, name varchar, object_uid varchar, object_version varchar,
+  team varchar, pool varchar, for_uid varchar, frees_parts bigint, cause varchar, before varchar, after varchar, epoch bigint,
+  actor varchar, result varchar, words varchar, intent varchar, request_id bigint, recorded_at timestamptz
+);
+create table requests (
+  cluster varchar, request_id bigint, asked_at timestamptz, asked_by varchar, kind varchar, subject varchar, until timestamptz,
+  words varchar, recorded_at timestamptz
+);
+create table notifications (
+  cluster varchar, object_uid varchar, workload_id bigint, stage varchar, sent_at timestamptz, channel varchar, addressee varchar,
+  accepted boolean, words varchar, recorded_at timestamptz
+);
