@@ -24,6 +24,7 @@ from quartermaster.config.fields import (
     as_written,
 )
 from quartermaster.config.findings import FindingsPart
+from quartermaster.config.notify import NotifyPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.config.prices import RateCardPart
 from quartermaster.config.teams import GuaranteePart, PoolPart, TeamPart, TeamRulePart
@@ -154,3 +155,5 @@ class Configuration(Part):
     """What is noticed, and after how long."""
     policy: PolicyPart = as_written({})
     """What the enforcer may plan."""
+    notify: NotifyPart = as_written({})
+    """How people are told before anything of theirs is taken."""

@@ -28,7 +28,7 @@ class _Dated(Protocol):
 
 def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
     """All about a well-formed configuration that cannot be right (errors) or looks wrong (warnings)."""
-    checks = (_names, _teams, _rules, _guarantees, _cards, _pools, _clusters, _thresholds, odds)
+    checks = (_names, _teams, _rules, _guarantees, _cards, _pools, _clusters, _thresholds, odds, _notify)
     return tuple(itertools.chain.from_iterable(check(configuration) for check in checks))
 
 
@@ -195,6 +195,28 @@ def _prometheus(key: Key, part: PrometheusPart) -> Iterator[Complaint]:
 def _thresholds(configuration: Configuration) -> Iterator[Complaint]:
     subjects = [(floor.signal, floor.kind, floor.model) for floor in configuration.thresholds]
     yield from _twice([(("thresholds", index), " ".join(subject)) for index, subject in enumerate(subjects)])
+
+
+def _notify(configuration: Configuration) -> Iterator[Complaint]:
+    notify = configuration.notify
+    names = [channel.name for channel in notify.channels]
+    yield from _twice([(("notify", "channels", index, "name"), name) for index, name in enumerate(names)])
+    all_taking: Key | None = None
+    for index, route in enumerate(notify.routes):
+        key: Key = ("notify", "routes", index)
+        if all_taking is not None:
+            yield _warning(key, "this route is never reached: one before it names every team", all_taking)
+        elif route.team == "*":
+            all_taking = key
+        for number, name in enumerate(route.channels):
+            if name not in names:
+                yield _no_channel((*key, "channels", number), name, names)
+    if notify.owners is not None and notify.owners not in names:
+        yield _no_channel(("notify", "owners"), notify.owners, names)
+
+
+def _no_channel(key: Key, name: str, known: Iterable[str]) -> Complaint:
+    return Complaint(key, f"there is no channel {name!r}", nearest(name, known))
 
 
 def _warning(key: Key, what: str, other: Key | None = None) -> Complaint:
