@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from enforcer.idleness import FRESH_INTERVALS
 from quartermaster.clock import to_iso
+from quartermaster.config.acting import LEAST_COVERAGE_PERMILLE
 from quartermaster.config.policy import PolicyPart
 
-LEAST_COVERAGE_PERMILLE = 900
 Lags = Mapping[tuple[str, str], tuple[int | None, int]]
 
 

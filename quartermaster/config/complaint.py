@@ -26,6 +26,7 @@ _EXPECTED = {
 _SHAPES = {
     "name": "a cluster's name has letters, digits, dots, dashes and underscores, at most 63",
     "listen": "an address and a port are expected: 127.0.0.1:9500",
+    "namespace": "a namespace has small letters, digits and dashes, at most 63",
 }
 
 

@@ -12,6 +12,7 @@ def odds(configuration: Configuration) -> Iterator[Complaint]:
     yield from _departments(configuration)
     yield from _rebalance(configuration)
     yield from _never_reached(configuration)
+    yield from _nobody_to_act_on(configuration)
 
 
 def _departments(configuration: Configuration) -> Iterator[Complaint]:
@@ -58,6 +59,13 @@ def _never_reached(configuration: Configuration) -> Iterator[Complaint]:
             what = "this rule is never reached: those before it name all its kinds"
             yield Complaint(key, what, severity="warning", other=before[0])
         seen |= {kind: key for kind in rule.kinds if kind not in seen}
+
+
+def _nobody_to_act_on(configuration: Configuration) -> Iterator[Complaint]:
+    mode = configuration.policy.acting.mode
+    if mode != "shadow" and all(cluster.kubernetes is None for cluster in configuration.clusters):
+        what = f"{mode} needs a cluster with kubernetes: to do anything in"
+        yield Complaint(("policy", "acting", "mode"), what, severity="warning")
 
 
 def _covers(pattern: str, other: str) -> bool:

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from quartermaster.clock import HOUR_MS, MINUTE_MS
 from quartermaster.config import units
+from quartermaster.config.acting import ActingPart
 from quartermaster.config.fields import DurationMs, Glob, GpuParts, Name, Part, as_written
 from quartermaster.team import glob_matches
 
@@ -62,6 +63,8 @@ class IdleRulePart(Part):
     """How long before it is taken."""
     in_business_hours: bool = True
     """Whether it may be taken in business hours."""
+    keep_at_most_ms: DurationMs = as_written("24h", alias="keep_at_most")
+    """How far past `take` its people may keep it, however often they ask: idleness that nobody ends has an end."""
 
     @model_validator(mode="after")
     def _a_ladder(self) -> "IdleRulePart":
@@ -167,6 +170,7 @@ _WORKSPACES: dict[str, Any] = {
     "again": "4h",
     "take": "8h",
     "in_business_hours": False,
+    "keep_at_most": "72h",
 }
 _SERVING: dict[str, Any] = {"kinds": ("serving",)}
 _BATCH: dict[str, Any] = {"kinds": ("*",), "warn": "60m", "again": "105m", "take": "120m"}
@@ -199,7 +203,8 @@ class PolicyPart(Part):
     """Patterns for bare pods that may be taken, as `namespace/name`; nothing brings them back."""
     idle: tuple[IdleRulePart, ...] = as_written((_WORKSPACES, _SERVING, _BATCH))
     """What becomes of idle workloads, in order; the first rule that names the kind counts. Workspaces stand idle while
-    people think, so they are taken late and at night; batch work that is idle for an hour hangs or waits for nobody."""
+    people think, so they are taken late and at night, and may be kept over a weekend; batch work that is idle for an
+    hour hangs or waits for nobody."""
     business_hours: BusinessHoursPart = as_written({})
     """When people are at work."""
     past_use: PastUsePart | None = None
@@ -210,6 +215,8 @@ class PolicyPart(Part):
     """Which teams are served first."""
     rebalance: tuple[RebalancePart, ...] = ()
     """Between which bounds guarantees may be moved; without one for a pool, none is proposed there."""
+    acting: ActingPart = as_written({})
+    """What may be done of it: nothing, unless told otherwise."""
 
     @model_validator(mode="after")
     def _not_at_odds(self) -> "PolicyPart":

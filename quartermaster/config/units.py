@@ -88,6 +88,15 @@ def ratio_permille(value: object) -> int:
     return int(permille)
 
 
+def share_permille(value: object) -> int:
+    """Permille of a share of one: 0.02 is 20; above zero, at most 1, whole permille."""
+    share = _decimal(value, "a share is a part of one, such as 0.02")
+    permille = share * 1000
+    if not 0 < share <= 1 or permille != permille.to_integral_value():
+        raise ValueError("a share is above 0 and at most 1, in steps of 0.001")
+    return int(permille)
+
+
 def power_dw(value: object) -> int:
     """Deciwatts of a floor in watts: 90 is 900; above zero, in steps of a tenth."""
     watts = _decimal(value, "a floor of power is a number of watts, such as 90")
