@@ -180,6 +180,7 @@ create table deeds (
   team varchar, pool varchar, for_uid varchar, frees_parts bigint, cause varchar, before varchar, after varchar, epoch bigint,
   actor varchar, result varchar, words varchar, intent varchar, request_id bigint, recorded_at timestamptz
 );
+create table deed_heads (cluster varchar, number bigint, row_hash varchar, recorded_at timestamptz);
 create table requests (
   cluster varchar, request_id bigint, asked_at timestamptz, asked_by varchar, kind varchar, subject varchar, until timestamptz,
   words varchar, recorded_at timestamptz
