@@ -150,6 +150,11 @@ def _trouble(answer: Answer) -> Trouble:
 
 def connect(part: KubernetesPart, cluster: str, connections: int) -> Api:
     """The API server that the configuration names. Raises ConfigurationError where it names none that can be used."""
+    return Api(client_of(part, cluster, connections))
+
+
+def client_of(part: KubernetesPart, cluster: str, connections: int) -> Client:
+    """The official client for it, which asks nothing twice by itself. Raises ConfigurationError, as `connect`."""
     from kubernetes.client.api_client import ApiClient
     from kubernetes.client.configuration import Configuration
     from kubernetes.config import load_incluster_config, load_kube_config
@@ -173,4 +178,4 @@ def connect(part: KubernetesPart, cluster: str, connections: int) -> Api:
     knobs = cast(Any, settings)
     knobs.connection_pool_maxsize = connections
     knobs.retries = False
-    return Api(cast(Client, ApiClient(settings)))
+    return cast(Client, ApiClient(settings))

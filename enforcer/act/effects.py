@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-Json = dict[str, Any]
+from collector.kubernetes.values import Json, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Change an object. `version` is empty where any version will do, as for a warning."""
+    """Change an object. `version` is empty where any version will do, as for a warning.
+
+    `proof` is the operation by which it can be told afterwards, from the object alone, that it was this patch.
+    """
 
     path: str  # of the object, on the API server
     uid: str
     version: str
     operations: tuple[Operation, ...]
+    proof: Operation
 
     def body(self) -> list[Json]:
         """The JSON patch, its tests first."""
@@ -107,5 +111,18 @@ def annotate(path: str, seen: Json, key: str, value: str) -> Patch:
     there = Operation("add", pointer(("metadata", "annotations", key)), value)
     # Where annotations were absent, another's that came since would be lost: so the version has to be the same.
     return Patch(
-        path, str(metadata.get("uid", "")), str(metadata["resourceVersion"]) if bare else "", (*bare, there)
+        path,
+        str(metadata.get("uid", "")),
+        str(metadata["resourceVersion"]) if bare else "",
+        (*bare, there),
+        there,
     )
+
+
+def shows(seen: Json, operation: Operation) -> bool:
+    """Whether an object looks as it does after the operation."""
+    inside: object = seen
+    for name in operation.path.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        inside = mapping(inside).get(key)
+    return inside is None if operation.op == "remove" else inside == operation.value

@@ -1,0 +1,59 @@
+"""Where objects are: the paths of owners on a server, which may serve an older version of a kind."""
+
+import threading
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from collector.kubernetes.values import objects
+from enforcer.act.hands import Hands
+from enforcer.act.way import WAYS, WITHOUT_A_WAY, Way
+
+
+class NoWay(Exception):  # noqa: N818  it is always caught and acted on
+    """A kind has no way down, or the server does not serve it: in words."""
+
+
+@dataclass
+class Served:
+    """The kinds with a way, as one server serves them; asked for once each."""
+
+    hands: Hands
+    _versions: dict[str, str] = field(default_factory=dict[str, str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def way(self, kind: str) -> Way:
+        """How owners of the kind are stopped. Raises NoWay."""
+        way = WAYS.get(kind)
+        if way is None:
+            raise NoWay(WITHOUT_A_WAY.get(kind, f"no way is known to stop a {kind} and to start it again"))
+        return way
+
+    def collection(self, kind: str, namespace: str = "") -> str:
+        """Where all owners of the kind are, of a namespace or of all. Raises NoWay, or Silence."""
+        way = self.way(kind)
+        base = f"/apis/{way.group}/{self._version(kind, way)}"
+        return (
+            f"{base}/namespaces/{quote(namespace, safe='')}/{way.plural}"
+            if namespace
+            else f"{base}/{way.plural}"
+        )
+
+    def path(self, kind: str, namespace: str, name: str) -> str:
+        """Where an owner is. Raises NoWay, or Silence where the server does not say."""
+        return f"{self.collection(kind, namespace)}/{quote(name, safe='')}"
+
+    def _version(self, kind: str, way: Way) -> str:
+        if len(way.versions) == 1:
+            return way.versions[0]
+        with self._lock:
+            known = self._versions.get(kind)
+            if known is None:
+                known = self._versions[kind] = self._ask(kind, way)
+            return known
+
+    def _ask(self, kind: str, way: Way) -> str:
+        for version in way.versions:
+            found = self.hands.look(f"/apis/{way.group}/{version}")
+            if found and any(each.get("name") == way.plural for each in objects(found.get("resources"))):
+                return version
+        raise NoWay(f"the server serves no {kind} of {way.group}, in no version that is known")

@@ -1,0 +1,84 @@
+"""Ways: where the owner of each kind is served, and the one field by which it is stopped. A table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quartermaster.clock import to_iso
+
+NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
+SERVICE_STOPPED = "serving.kserve.io/stop"
+_LONGEST_KEPT = 256
+_MOST_REPLICAS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How an owner is stopped: `field` is the path of the field, in which its kind of value stands."""
+
+    group: str
+    versions: tuple[str, ...]  # the newest first; the first that the server serves is used
+    plural: str
+    field: tuple[str, ...]
+
+    def down(self, at_ms: int) -> object:
+        """What the field is set to."""
+        if self.field[-1] == "replicas":
+            return 0
+        if self.field[-1] == NOTEBOOK_STOPPED:
+            return to_iso(at_ms // 1000 * 1000).replace(".000Z", "Z")
+        return "true" if self.field[-1] == SERVICE_STOPPED else True
+
+    def is_down(self, value: object) -> bool:
+        """Whether a field with this value (None: absent) says that the owner is stopped."""
+        if self.field[-1] == "replicas":
+            return value == 0 and value is not False
+        if self.field[-1] == NOTEBOOK_STOPPED:
+            return value is not None
+        return value == "true" if self.field[-1] == SERVICE_STOPPED else value is True
+
+    def is_kept(self, value: object) -> bool:
+        """Whether the value may have stood there while the owner ran, so that it can be put back."""
+        if value is None:
+            return True
+        if self.field[-1] == "replicas":
+            return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_REPLICAS
+        if self.field[0] == "metadata":
+            return isinstance(value, str) and len(value) <= _LONGEST_KEPT and not self.is_down(value)
+        return value is False
+
+
+_SUSPEND, _RUN_POLICY, _SCALE = ("spec", "suspend"), ("spec", "runPolicy", "suspend"), ("spec", "replicas")
+_KUBEFLOW, _RAY, _V1 = "kubeflow.org", "ray.io", ("v1",)
+
+WAYS: Mapping[str, Way] = {
+    "Job": Way("batch", _V1, "jobs", _SUSPEND),
+    "JobSet": Way("jobset.x-k8s.io", ("v1", "v1beta1", "v1alpha2"), "jobsets", _SUSPEND),
+    "TrainJob": Way("trainer.kubeflow.org", ("v1", "v1beta1", "v1alpha1"), "trainjobs", _SUSPEND),
+    "RayCluster": Way(_RAY, ("v1", "v1alpha1"), "rayclusters", _SUSPEND),
+    "RayJob": Way(_RAY, ("v1", "v1alpha1"), "rayjobs", _SUSPEND),
+    "RayService": Way(_RAY, ("v1", "v1alpha1"), "rayservices", _SUSPEND),
+    "PyTorchJob": Way(_KUBEFLOW, _V1, "pytorchjobs", _RUN_POLICY),
+    "TFJob": Way(_KUBEFLOW, _V1, "tfjobs", _RUN_POLICY),
+    "MPIJob": Way(_KUBEFLOW, ("v2beta1", "v1"), "mpijobs", _RUN_POLICY),
+    "XGBoostJob": Way(_KUBEFLOW, _V1, "xgboostjobs", _RUN_POLICY),
+    "PaddleJob": Way(_KUBEFLOW, _V1, "paddlejobs", _RUN_POLICY),
+    "JAXJob": Way(_KUBEFLOW, _V1, "jaxjobs", _RUN_POLICY),
+    "Deployment": Way("apps", _V1, "deployments", _SCALE),
+    "ReplicaSet": Way("apps", _V1, "replicasets", _SCALE),
+    "StatefulSet": Way("apps", _V1, "statefulsets", _SCALE),
+    "LeaderWorkerSet": Way("leaderworkerset.x-k8s.io", _V1, "leaderworkersets", _SCALE),
+    "Rollout": Way("argoproj.io", ("v1alpha1",), "rollouts", _SCALE),
+    "Notebook": Way(
+        _KUBEFLOW, ("v1", "v1beta1", "v1alpha1"), "notebooks", ("metadata", "annotations", NOTEBOOK_STOPPED)
+    ),
+    "InferenceService": Way(
+        "serving.kserve.io", ("v1beta1",), "inferenceservices", ("metadata", "annotations", SERVICE_STOPPED)
+    ),
+}
+# Why these have no way, for whoever asks.
+WITHOUT_A_WAY: Mapping[str, str] = {
+    "CronJob": "suspending a CronJob keeps the next run back and leaves the one that runs",
+    "DaemonSet": "nothing stops a DaemonSet but taking it from its nodes",
+    "Pod": "nothing brings a bare pod back",
+    "Node": "a static pod is its node's own",
+}
