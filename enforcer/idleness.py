@@ -125,7 +125,7 @@ def _doubts(
     if not found.evidence:
         yield "no telemetry names its devices"
     for each in found.evidence:
-        yield from (f"{each.device}: {wrong}" for wrong in _doubts_of_device(each, snapshot.at_ms))
+        yield from (f"{each.device}: {wrong}" for wrong in doubts_of_device(each, snapshot.at_ms))
     started = [pod.started_at_ms for pod in workload.pods if pod.started_at_ms is not None]
     if len(started) < len(workload.pods):
         yield "a pod of it has not started"
@@ -136,7 +136,8 @@ def _doubts(
         yield f"nothing at all computes in pool {workload.pool}: a fault of telemetry until shown otherwise"
 
 
-def _doubts_of_device(each: Evidence, at_ms: int) -> Iterator[str]:
+def doubts_of_device(each: Evidence, at_ms: int) -> Iterator[str]:
+    """Why a device is not surely idle at the instant."""
     if each.frozen:
         yield "its exporter is frozen"
     if at_ms - each.sampled_at_ms > FRESH_INTERVALS * each.interval_ms:
