@@ -5,9 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from enforcer.audit.deed import Deed
+from enforcer.audit.carried import Carried, as_taken, as_takings, carried, carried_of
+from enforcer.audit.deed import Deed, Phase
 from enforcer.audit.row import Head, chained, cleaned, deed_of, frame, key_of
 from enforcer.book import rows
+from enforcer.guard.standing import Taken
+from enforcer.snapshot import Taking
 from quartermaster.clock import now_ms
 from quartermaster.errors import InputError, LedgerError
 from quartermaster.ids import content_id
@@ -60,6 +63,32 @@ class Chain:
         """Where the chain ends. Raises LedgerError."""
         with self.ledger.reading() as cursor:
             return self._head(cursor) or Head(0, "")
+
+    def open_intents(self) -> tuple[Carried, ...]:
+        """Intents of which nothing is told yet, the oldest first: what a restart finishes or abandons."""
+        with self.ledger.reading() as cursor:
+            return carried(cursor, self.cluster, phases=[Phase.INTENT], only_open=True)
+
+    def recent(self, since_ms: int) -> tuple[Taken, ...]:
+        """Workloads that were stopped since then, or may have been: what counts against the guard's limits."""
+        return as_taken(self._intents(since_ms))
+
+    def takings(self, since_ms: int) -> tuple[Taking, ...]:
+        """The same for a snapshot; with those that had no effect, so that they are not tried again."""
+        return as_takings(self._intents(since_ms))
+
+    def stopped(self, since_ms: int = 0) -> tuple[Carried, ...]:
+        """Intents by which objects were stopped or held back since then, or may have been, and not started again since.
+
+        An object is among them once, with what its last stop recorded as `before`.
+        """
+        with self.ledger.reading() as cursor:
+            found = rows(cursor, "audit_stopped", {"cluster": self.cluster, "from_ms": since_ms})
+        return tuple(carried_of(row) for row in found.iter_rows(named=True))
+
+    def _intents(self, since_ms: int) -> tuple[Carried, ...]:
+        with self.ledger.reading() as cursor:
+            return carried(cursor, self.cluster, since_ms, phases=[Phase.INTENT])
 
     def _head(self, cursor: Cursor) -> Head | None:
         found = rows(cursor, "audit_head", {"cluster": self.cluster})

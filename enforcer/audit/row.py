@@ -96,7 +96,7 @@ def cleaned(deed: Deed) -> Deed:
         value = getattr(deed, each.name)
         if not isinstance(value, str) or isinstance(value, Phase):
             continue
-        text = _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", str(value))
+        text = clean(value)
         if each.name in {"before", "after"}:
             if len(text) > LONGEST_FIELDS:
                 raise InputError(
@@ -105,9 +105,14 @@ def cleaned(deed: Deed) -> Deed:
                     f"the audit takes {LONGEST_FIELDS:,}; what cannot be recorded is not changed",
                 )
         else:
-            text = text[: LONGEST_WORDS if each.name == "words" else LONGEST_TEXT]
+            text = clean(value, LONGEST_WORDS if each.name == "words" else LONGEST_TEXT)
         changed[each.name] = text
     return replace(deed, **changed)
+
+
+def clean(text: str, longest: int | None = None) -> str:
+    """The text with unfit signs replaced, cut to so many characters."""
+    return _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", str(text))[:longest]
 
 
 def deed_of(row: Row) -> Deed:
