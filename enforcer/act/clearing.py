@@ -76,7 +76,8 @@ class Clearing:
     def clear(self, pods: Sequence[Named]) -> dict[str, Cleared]:
         """What became of each, by UID, when all go, or nothing more can be done for those that stay."""
         found: dict[str, Cleared] = {}
-        left, turn = list(pods), 0
+        left: list[Named] = list(pods)
+        turn = 0
         while left:
             self._controllers.clear()
             for pod, cleared in zip(left, self._crew.each(self._step, left), strict=True):

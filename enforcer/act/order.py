@@ -10,6 +10,7 @@ from enforcer.guard.refused import Refused
 from enforcer.plan import Action, Plan
 from enforcer.snapshot import Snapshot
 
+RESTORE = "restore"
 # More of a gang's pods than the audit has room for are left to their controllers after a restart.
 _MOST_PODS = 400
 

@@ -1,0 +1,217 @@
+"""Doing: intents into the journal, their patches onto the cluster, what is seen of it, outcomes into the journal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from collector.kubernetes.values import mapping, text
+from enforcer.act.change import Change, NoChange, is_down, start
+from enforcer.act.clearing import Cleared, Clearing, Fate, Named, Pace
+from enforcer.act.crew import Crew
+from enforcer.act.effects import Came, How, Patch
+from enforcer.act.hands import Hands
+from enforcer.act.mark import is_marked
+from enforcer.act.order import RESTORE, came_of, pods_of, written
+from enforcer.act.served import NoWay, Served
+from enforcer.act.wire import Silence
+from enforcer.audit.deed import Deed, Phase, Result
+from enforcer.plan import Act
+
+_AGAIN = 4
+_DOWN = {Act.HOLD.value, Act.STOP.value}
+
+
+class Journal(Protocol):
+    """Where deeds are written: `enforcer.audit.chain.Chain`."""
+
+    def write(self, deeds: Sequence[Deed]) -> tuple[str, ...]:
+        """Append them, all or none, in one commit; the hashes of their rows. Raises LedgerError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An intent that is in the journal, and what is known of it: nothing yet, an outcome, or that nobody can tell."""
+
+    intent: Deed
+    row_hash: str
+    patch: Patch | None = None  # None once it has happened
+    result: Result | None = None
+    words: str = ""
+    at_ms: int = 0
+    is_open: bool = False  # it is left to `enforcer.act.resume`
+    goes_back: bool = False  # what was changed is to be put back
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was seen to be done."""
+        return self.result is Result.DONE and not self.is_open
+
+
+class Doing:
+    """On one cluster. `may` says, by the epoch, why nothing may be done any more; "" while it may."""
+
+    def __init__(
+        self,
+        hands: Hands,
+        journal: Journal,
+        may: Callable[[int], str],
+        wall: Callable[[], int],
+        pace: Pace,
+    ) -> None:
+        self.hands = hands
+        self.served = Served(hands)
+        self.crew = Crew()
+        self.journal = journal
+        self.wall = wall
+        self._may = may
+        self._pace = pace
+
+    def begin(self, intents: Sequence[Deed], patches: Sequence[Patch]) -> list[Begun]:
+        """Put the intents into the journal, in one commit."""
+        hashes = self.journal.write(intents)
+        return [
+            Begun(intent, row_hash, patch)
+            for intent, row_hash, patch in zip(intents, hashes, patches, strict=True)
+        ]
+
+    def do(self, begun: Sequence[Begun], epoch: int) -> list[Begun]:
+        """Send their patches side by side, and see what comes of them."""
+        return self.see(self.crew.each(lambda each: self._change(each, epoch), begun), epoch)
+
+    def see(self, begun: Sequence[Begun], epoch: int) -> list[Begun]:
+        """Wait for the pods of those that were stopped, and look at each owner once more."""
+        clearing = Clearing(self.hands, self.crew, epoch, lambda: self._may(epoch), self._pace)
+        pods = [
+            Named(each.intent.namespace, name, uid)
+            for each in begun
+            if each.result is None and not each.is_open and each.intent.act == Act.STOP.value
+            for uid, name in pods_of(each.intent).items()
+        ]
+        cleared = clearing.clear(pods)
+        return self.crew.each(lambda each: self._seen(each, cleared), begun)
+
+    def finish(self, begun: Sequence[Begun], epoch: int) -> tuple[Deed, ...]:
+        """Put the outcomes into the journal; what is to be put back is, with an intent and an outcome of its own."""
+        backs = [found for each in begun if each.goes_back and (found := self._back(each)) is not None]
+        why_not = self._may(epoch) if backs else ""
+        if why_not:  # it is stopped and nothing of it may be changed: whoever may again goes on with it
+            begun, backs = [replace(each, is_open=each.goes_back or each.is_open) for each in begun], []
+        outcomes = [
+            came_of(each.intent, each.row_hash, each.result, each.words, each.at_ms or self.wall())
+            for each in begun
+            if each.result is not None and not each.is_open
+        ]
+        intents = [intent for intent, _ in backs]
+        told = (*outcomes, *intents)
+        if not told:
+            return ()
+        hashes = self.journal.write(told)
+        if not backs:
+            return told
+        restoring = [
+            Begun(intent, row_hash, patch)
+            for (intent, patch), row_hash in zip(backs, hashes[len(outcomes) :], strict=True)
+        ]
+        return (*told, *self.finish(self.do(restoring, epoch), epoch))
+
+    def close(self) -> None:
+        """No more is begun."""
+        self.crew.close()
+
+    def _change(self, begun: Begun, epoch: int) -> Begun:
+        """Send a patch, and look at what was answered: a field that is not there had no effect."""
+        if begun.patch is None:
+            return begun
+        came = self._send(begun, begun.patch, epoch)
+        if came.how is How.UNKNOWN:
+            return replace(begun, is_open=True, words=came.words)
+        if came.how is not How.HAPPENED:
+            return replace(begun, result=Result.FAILED, words=came.words or came.how.value, at_ms=self.wall())
+        way = self.served.way(begun.intent.kind)
+        if is_down(way, came.object) is not (begun.intent.act in _DOWN):
+            words = "the server took it, and the field is not there: this version of the kind knows none"
+            return self._told(begun, Result.NO_EFFECT, words)
+        return replace(begun, patch=None)
+
+    def _send(self, begun: Begun, patch: Patch, epoch: int) -> Came:
+        """Send it. What is put back may have changed otherwise meanwhile: its status does so by itself."""
+        came = self.hands.do(patch, lambda: self._may(epoch))
+        for _ in range(_AGAIN if begun.intent.act == RESTORE else 0):
+            if came.how is not How.DIFFERS:
+                break
+            change = start(self.served.way(begun.intent.kind), patch.path, came.object)
+            if isinstance(change, NoChange):
+                break
+            came = self.hands.do(change.patch, lambda: self._may(epoch))
+        return came
+
+    def _seen(self, begun: Begun, cleared: Mapping[str, Cleared]) -> Begun:
+        if begun.result is not None or begun.is_open:
+            return begun
+        pods = {uid: cleared[uid] for uid in pods_of(begun.intent) if uid in cleared}
+        fates = {each.fate for each in pods.values()}
+        if fates & {Fate.HELD, Fate.UNKNOWN}:
+            words = next(each.words for each in pods.values() if each.fate in {Fate.HELD, Fate.UNKNOWN})
+            return replace(begun, is_open=True, words=words)
+        left = [each for each in pods.values() if each.fate is not Fate.GOING]
+        if left:
+            words = (
+                f"{len(left)} of its {len(pods)} pods are still there: {left[0].words or left[0].fate.value}"
+            )
+            result = Result.FAILED if Fate.BUDGET in fates else Result.NO_EFFECT
+            return self._told(begun, result, words)
+        return self._read_back(begun, pods)
+
+    def _read_back(self, begun: Begun, pods: Mapping[str, Cleared]) -> Begun:
+        """The owner as it is now: somebody may have put it back already."""
+        intent = begun.intent
+        try:
+            seen = self.hands.look(self.served.path(intent.kind, intent.namespace, intent.name))
+        except Silence as silence:
+            return replace(begun, is_open=True, words=str(silence))
+        if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
+            return self._told(begun, Result.DONE, "it is gone since")
+        if is_down(self.served.way(intent.kind), seen) is not (intent.act in _DOWN):
+            return self._told(begun, Result.UNDONE, "somebody else put it back at once")
+        words = "its field was seen to be so"
+        if pods:
+            last = max(each.after_s for each in pods.values())
+            words = f"{len(pods)} pods were seen to end or to be gone, the last after {last:.2f} s"
+        return self._told(begun, Result.DONE, words)
+
+    def _told(self, begun: Begun, result: Result, words: str) -> Begun:
+        back = begun.intent.act in _DOWN and result is not Result.DONE
+        return replace(begun, patch=None, result=result, words=words, at_ms=self.wall(), goes_back=back)
+
+    def _back(self, begun: Begun) -> tuple[Deed, Patch] | None:
+        """The intent and the patch that put back what was changed; None where nothing is to be put back."""
+        intent = begun.intent
+        try:
+            path = self.served.path(intent.kind, intent.namespace, intent.name)
+            seen = self.hands.look(path)
+        except (NoWay, Silence):
+            return None
+        if seen is None or not is_marked(seen):
+            return None
+        change = start(self.served.way(intent.kind), path, seen)
+        if not isinstance(change, Change):
+            return None
+        return restoring(intent, change, self.wall(), f"put back: {begun.words}"), change.patch
+
+
+def restoring(of: Deed, change: Change, at_ms: int, words: str) -> Deed:
+    """The intent of putting back what the deed changed."""
+    return replace(
+        of,
+        at_ms=at_ms,
+        phase=Phase.INTENT,
+        act=RESTORE,
+        object_version=change.patch.version,
+        frees_parts=0,
+        before=written(change.before),
+        after=written(change.after),
+        result="",
+        words=words,
+        intent="",
+    )

@@ -1,0 +1,69 @@
+"""Resuming: what becomes of intents that have no outcome, after a restart or when something could not be told.
+
+An act is never repeated. Where the object shows that it happened, it is gone on with: its pods are seen to go. Where it
+does not, it is abandoned. Only what was to be put back is put back after all, for that is owed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from collector.kubernetes.values import Json, mapping, text
+from enforcer.act.change import Change, start
+from enforcer.act.doing import Begun, Doing
+from enforcer.act.mark import is_marked, mark_of
+from enforcer.act.order import RESTORE
+from enforcer.act.served import NoWay
+from enforcer.act.wire import Silence
+from enforcer.audit.deed import Deed, Result
+from enforcer.plan import Act
+
+_DOWN = {Act.HOLD.value, Act.STOP.value}
+_OURS = {*_DOWN, Act.START.value, RESTORE}
+
+
+def resume(doing: Doing, intents: Mapping[str, Deed], epoch: int) -> tuple[Deed, ...]:
+    """Close open intents, by the hashes of their rows, under the leader's epoch; the deeds that were written.
+
+    One of which nothing can be told now stays open. Raises LedgerError.
+    """
+    ours = [(row_hash, intent) for row_hash, intent in intents.items() if intent.act in _OURS]
+    begun = doing.crew.each(lambda each: _found(doing, *each), ours)
+    waiting: Sequence[Begun] = [each for each in begun if each.patch is not None]
+    others = [each for each in begun if each.patch is None]
+    told = [*doing.see(others, epoch), *doing.do(waiting, epoch)]
+    return doing.finish(told, epoch)
+
+
+def _found(doing: Doing, row_hash: str, intent: Deed) -> Begun:
+    """What the object says of an intent: it happened (no patch is left), it did not, or it cannot be told."""
+    begun = Begun(intent, row_hash)
+    try:
+        path = doing.served.path(intent.kind, intent.namespace, intent.name)
+        seen = doing.hands.look(path)
+    except (NoWay, Silence) as error:
+        return replace(begun, is_open=True, words=str(error))
+    if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
+        return _abandoned(doing, begun, "it is gone, or another of its name is there")
+    if _happened(intent, seen):
+        return begun
+    if intent.act == RESTORE:
+        return _owed(doing, begun, path, seen)
+    return _abandoned(doing, begun, "it was begun before a restart, and nothing was changed")
+
+
+def _happened(intent: Deed, seen: Json) -> bool:
+    if intent.act not in _DOWN:
+        return not is_marked(seen)
+    mark = mark_of(seen)
+    return mark is not None and mark.is_of(intent.plan_hash, intent.epoch, intent.act)
+
+
+def _owed(doing: Doing, begun: Begun, path: str, seen: Json) -> Begun:
+    change = start(doing.served.way(begun.intent.kind), path, seen)
+    if isinstance(change, Change):
+        return replace(begun, patch=change.patch)
+    return _abandoned(doing, begun, change.words)
+
+
+def _abandoned(doing: Doing, begun: Begun, words: str) -> Begun:
+    return replace(begun, result=Result.ABANDONED, words=words, at_ms=doing.wall())
