@@ -3,7 +3,6 @@
 _SUSPEND, _SCALE = "suspend", "scale to zero"
 _WAYS = {
     "Job": _SUSPEND,
-    "CronJob": _SUSPEND,
     "JobSet": _SUSPEND,
     "TrainJob": _SUSPEND,
     "PyTorchJob": _SUSPEND,

@@ -17,14 +17,14 @@ from enforcer.act.pods import controller_path, epoch_of, fence, may_be_evicted
 from enforcer.act.seen import is_going
 from enforcer.act.wire import Silence
 
-_ROUNDS_S = (0.03, 0.05, 0.1, 0.25)
+_ROUNDS_S = (0.05, 0.1, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How long pods' own controllers are given before they are evicted, and how long they are waited for at most."""
 
-    head_start_s: float = 0.2
+    head_start_s: float = 0.1
     patience_s: float = 20.0
 
 
@@ -78,6 +78,8 @@ class Clearing:
         found: dict[str, Cleared] = {}
         left: list[Named] = list(pods)
         turn = 0
+        if left:
+            time.sleep(self._pace.head_start_s)
         while left:
             self._controllers.clear()
             for pod, cleared in zip(left, self._crew.each(self._step, left), strict=True):
@@ -105,8 +107,6 @@ class Clearing:
         seen = self._hands.look(pod_path(pod.namespace, pod.name))
         if seen is None or mapping(seen.get("metadata")).get("uid") != pod.uid or is_going(seen):
             return Fate.GOING, ""
-        if self._past_s() < self._pace.head_start_s:
-            return Fate.STAYS, "its controller has not come to it"
         if not may_be_evicted(seen, self._controller(seen)):
             return Fate.STAYS, "its own controller is not stopped, or leaves it there"
         if epoch_of(seen) > self._epoch:
