@@ -4,8 +4,8 @@ What the ledger does not keep stands in `UNTOLD`: where pods may be placed, so t
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -16,12 +16,11 @@ import sql
 from analytics.judged import SERVING
 from analytics.measure import FOREVER_MS, Cursor
 from enforcer import snapshot
-from enforcer.booking import Booking, in_force
+from enforcer.promised import Promised, then
 from enforcer.shape import Shape
 from enforcer.snapshot import (
     Node,
     Pod,
-    Promise,
     Snapshot,
     Taking,
     Waiting,
@@ -69,8 +68,8 @@ class Book:
             )
         }
         self._allocations, self._waiting, self._nodes = read["allocations"], read["waiting"], read["nodes"]
-        self._promises, self._devices = read["promises"], read["devices"]
-        self._departments = read["departments"]
+        self._devices = read["devices"]
+        self._promised = Promised(read["promises"], read["departments"])
         self._silences, self._believed = read["silences"].to_dicts(), read["believed"].to_dicts()
         self._sources = read["sources"].to_dicts()
         self._teams: dict[tuple[str, str, str], list[Row]] = {}
@@ -106,7 +105,7 @@ class Book:
 
     def told(self, at_ms: int, takings: Sequence[Taking] = ()) -> Told:
         """The snapshot of the instant. Pods that end later stand in it as they stood."""
-        pools = {row["node"]: row["pool"] for row in _then(self._nodes, at_ms).iter_rows(named=True)}
+        pools = {row["node"]: row["pool"] for row in then(self._nodes, at_ms).iter_rows(named=True)}
         workloads, ids = self._workloads(at_ms, pools)
         waiting = self._those_who_wait(at_ms)
         teams = {(each.team, each.pool) for each in (*workloads, *waiting)}
@@ -119,7 +118,7 @@ class Book:
             self._nodes_then(at_ms),
             workloads,
             waiting,
-            self._promises_then(at_ms, teams),
+            self._promised.at(at_ms, teams),
             takings=tuple(each for each in takings if each.uid in uids),
         )
         return Told(picture, ids)
@@ -161,7 +160,7 @@ class Book:
 
     def _those_who_wait(self, at_ms: int) -> tuple[Waiting, ...]:
         found: dict[str, Waiting] = {}
-        for row in _then(self._waiting, at_ms).sort("demand_id").iter_rows(named=True):
+        for row in then(self._waiting, at_ms).sort("demand_id").iter_rows(named=True):
             pods = max(1, row["pods"])
             uid = row["uid"] or str(row["demand_id"])
             found[uid] = Waiting(
@@ -178,32 +177,14 @@ class Book:
             )
         return tuple(found.values())
 
-    def _promises_then(self, at_ms: int, teams: Iterable[tuple[str, str]]) -> tuple[Promise, ...]:
-        departments = {
-            row["team"]: row["department"] for row in _then(self._departments, at_ms).iter_rows(named=True)
-        }
-        told = _then(self._promises, at_ms).to_dicts()
-        keys = {*teams, *((row["team"], row["pool"]) for row in told)}
-        promises = {key: Promise(*key, 0, department=departments.get(key[0], "")) for key in keys}
-        for row in told:
-            if row["kind"] == "promise":
-                key = row["team"], row["pool"]
-                promises[key] = replace(
-                    promises[key],
-                    guaranteed_parts=promises[key].guaranteed_parts + row["guaranteed_parts"],
-                    limit_parts=row["limit_parts"],
-                    weight=row["weight"],
-                )
-        return in_force(promises.values(), [_booking(row) for row in told if row["kind"] != "promise"], at_ms)
-
     def _nodes_then(self, at_ms: int) -> tuple[Node, ...]:
         sizes: dict[str, dict[tuple[str, int], int]] = {}
-        for row in _then(self._devices, at_ms).iter_rows(named=True):
+        for row in then(self._devices, at_ms).iter_rows(named=True):
             of = sizes.setdefault(row["node"], {})
             key = row["unit"], row["parts"]
             of[key] = of.get(key, 0) + 1
         found: list[Node] = []
-        for row in _then(self._nodes, at_ms).sort("node").iter_rows(named=True):
+        for row in then(self._nodes, at_ms).sort("node").iter_rows(named=True):
             replicas = max(1, row["replicas"])
             there = sizes.get(row["node"]) or {("gpu", GPU_PARTS): row["gpu_count"]}
             units = [
@@ -247,11 +228,6 @@ def spared_until_ms(labels: Mapping[str, str]) -> int:
         return _NEVER_ENDS
 
 
-def _booking(row: Row) -> Booking:
-    span = row["start_ms"], row["end_ms"]
-    return Booking(row["team"], row["pool"], row["guaranteed_parts"], *span, offer=row["kind"] == "offer")
-
-
 def _pod(row: Row, at_ms: int) -> Pod:
     started = row["started_ms"]
     return Pod(
@@ -272,10 +248,6 @@ def _labels(text: str) -> Mapping[str, str]:
     if not isinstance(told, dict):
         return {}
     return {str(key): str(value) for key, value in cast(dict[object, object], told).items()}
-
-
-def _then(told: pl.DataFrame, at_ms: int) -> pl.DataFrame:
-    return told.filter((pl.col("start_ms") <= at_ms) & (pl.col("end_ms") > at_ms))
 
 
 def _stands(row: Row, at_ms: int) -> bool:

@@ -9,6 +9,7 @@ import polars as pl
 from enforcer.book import rows
 from enforcer.plan import Plan
 from enforcer.written import SHADOW, write
+from quartermaster.config.acting import Mode
 from sql.ledger import Ledger
 
 _PLAN = {
@@ -45,7 +46,7 @@ _ACTION = {
 }
 
 
-def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int]) -> bool:
+def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int], mode: Mode = SHADOW) -> bool:
     """Put a plan into the ledger; False where the last one recorded has the same actions. Raises LedgerError.
 
     `ids` are the ledger's of the workloads that it names, by UID.
@@ -58,9 +59,9 @@ def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int]) -> bool:
         "cluster": planned.cluster,
         "plan_hash": planned.hash,
         "planned_at": planned.at_ms,
-        "mode": SHADOW,
+        "mode": mode,
     }
-    body = json.dumps(write(planned), ensure_ascii=False)
+    body = json.dumps(write(planned, mode), ensure_ascii=False)
     whole = common | {
         "snapshot_hash": planned.snapshot_hash,
         "policy_hash": planned.policy_hash,
@@ -90,7 +91,7 @@ def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int]) -> bool:
         for position, each in enumerate(planned.actions)
     ]
     frames = {"plans": pl.DataFrame([whole], schema=_PLAN), "actions": pl.DataFrame(actions, schema=_ACTION)}
-    key = f"shadow/{planned.at_ms}/{planned.hash}"
+    key = f"{mode}/{planned.at_ms}/{planned.hash}"
     return ledger.append(key, frames, recorded_at=planned.at_ms)
 
 

@@ -9,19 +9,23 @@ from enforcer.book import ASSUMED
 from enforcer.harm import Harm
 from enforcer.plan import Act, Action, Answer, Balance, Cause, Plan, Rejected
 from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
+from quartermaster.config.acting import Mode
 from quartermaster.fairshare.explain import gpus
 from quartermaster.parts import GPU_PARTS
 
-SHADOW = "shadow"
+SHADOW: Mode = "shadow"
 Body = Mapping[str, Any]
 
 
-def write(plan: Plan) -> dict[str, Any]:
-    """The plan in full, fit for JSON. Amounts of GPUs are decimal strings, to the thousandth."""
+def write(plan: Plan, mode: Mode = SHADOW) -> dict[str, Any]:
+    """The plan in full, fit for JSON. Amounts of GPUs are decimal strings, to the thousandth.
+
+    A plan of shadow mode assumes what the ledger does not know; others are made of the cluster itself.
+    """
     return {
         "cluster": plan.cluster,
         "at": to_iso(plan.at_ms),
-        "mode": SHADOW,
+        "mode": mode,
         "hash": plan.hash,
         "snapshot_hash": plan.snapshot_hash,
         "policy_hash": plan.policy_hash,
@@ -31,7 +35,9 @@ def write(plan: Plan) -> dict[str, Any]:
         "spared": [_rejected(each) for each in plan.spared],
         "doing_nothing": _doing_nothing(plan),
         "notes": list(plan.notes),
-        "assumed": list(ASSUMED) if any(each.act is Act.STOP for each in plan.actions) else [],
+        "assumed": list(ASSUMED)
+        if mode == SHADOW and any(each.act is Act.STOP for each in plan.actions)
+        else [],
     }
 
 
