@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from collector.kubernetes.claims import Given, memory_share
 from collector.kubernetes.nodes import Machine
 from collector.kubernetes.owners import labels_without_people, user_of
-from collector.kubernetes.pods import Pod
+from collector.kubernetes.pods import Pod, Share
 from collector.kubernetes.settings import SOURCE, Settings, mig_profile
 from quartermaster.clock import MINUTE_MS
 from quartermaster.ids import content_id, device_id
@@ -82,7 +83,21 @@ def end_missed(pod: Pod, start_ms: int, seen_ms: int, missing_ms: int, hint: Hin
     return End(max(missing_ms, start_ms), MISSED, sure_ms)
 
 
-def requested_parts(pod: Pod, machine: Machine | None) -> int:
+class Asking(Protocol):
+    """What asks for GPUs: a pod, or the template of one."""
+
+    @property
+    def requests(self) -> tuple[tuple[str, int], ...]:
+        """The GPU resources, and how many of each."""
+        ...
+
+    @property
+    def fraction(self) -> Share | None:
+        """KAI's part of a GPU."""
+        ...
+
+
+def requested_parts(pod: Asking, machine: Machine | None) -> int:
     """The parts that the pod's requests and fraction are on its node; claims not counted."""
     total = 0
     for resource, count in pod.requests:

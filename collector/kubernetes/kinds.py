@@ -24,14 +24,11 @@ class Kinds:
 
         Raises Trouble where the server is away.
         """
-        version = owner.api_version.rpartition("/")[2]
-        key = (owner.group, version, owner.kind)
-        if key not in self._places and key not in self._unknown:
-            self._discover()
-        if key not in self._places:
-            self._unknown.add(key)
+        place = self.place(owner)
+        if place is None:
             return None
-        plural, namespaced = self._places[key]
+        plural, namespaced = place
+        version = owner.api_version.rpartition("/")[2]
         base = f"/apis/{owner.group}/{version}" if owner.group else f"/api/{version}"
         path = f"{base}/namespaces/{namespace}/{plural}" if namespaced else f"{base}/{plural}"
         try:
@@ -41,6 +38,15 @@ class Kinds:
                 return None
             raise
         return found if text(mapping(found.get("metadata")).get("uid")) == owner.uid else None
+
+    def place(self, owner: Reference) -> Place | None:
+        """Where owners of its kind are served; None where nobody serves them. Raises Trouble, as above."""
+        key = (owner.group, owner.api_version.rpartition("/")[2], owner.kind)
+        if key not in self._places and key not in self._unknown:
+            self._discover()
+        if key not in self._places:
+            self._unknown.add(key)
+        return self._places.get(key)
 
     def _discover(self) -> None:
         for path in ("/api", "/apis"):

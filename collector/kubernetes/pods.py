@@ -10,7 +10,7 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, instant_ms, mapping, objects, quantity, text, texts, whole
 
 # KAI's reservation pods hold whole GPUs for the fractions of others.
-_RESERVATIONS = "kai-resource-reservation"
+RESERVATIONS = "kai-resource-reservation"
 _ENDED = {"Succeeded", "Failed"}
 MIB = 1024 * 1024
 _INTEGER_LIMIT = 2**31 - 1
@@ -67,8 +67,11 @@ class Pod:
         return bool(self.node)
 
 
-def read_pod(raw: Json, settings: Settings) -> Pod | None:
-    """The pod, or None where it has nothing to do with GPUs (nor with claims that may be of GPUs)."""
+def read_pod(raw: Json, settings: Settings, *, with_gpus: bool = True) -> Pod | None:
+    """The pod, or None where it has nothing to do with GPUs (nor with claims that may be of GPUs).
+
+    Unless `with_gpus` it is given also then.
+    """
     metadata, spec, status = (
         mapping(raw.get("metadata")),
         mapping(raw.get("spec")),
@@ -80,7 +83,9 @@ def read_pod(raw: Json, settings: Settings) -> Pod | None:
     amounts = effective_request(spec, lambda name: name in {"cpu", "memory"} or settings.counts(name))
     gpus = {name: amount for name, amount in amounts.items() if name not in {"cpu", "memory"}}
     claims, through_claim = _claims(spec, status)
-    if not uid or namespace == _RESERVATIONS or not (gpus or claims or fraction):
+    if not uid:
+        return None
+    if with_gpus and (namespace == RESERVATIONS or not (gpus or claims or fraction)):
         return None
     conditions = {text(each.get("type")): each for each in objects(status.get("conditions"))}
     scheduled = conditions.get("PodScheduled", {})

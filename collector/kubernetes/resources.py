@@ -30,7 +30,7 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-_DRA, _KUEUE = ("v1", "v1beta2", "v1beta1"), ("v1beta2", "v1beta1")
+DRA, KUEUE = ("v1", "v1beta2", "v1beta1"), ("v1beta2", "v1beta1")
 _OWNERS = "owners have to be asked for one by one, and what a quota refuses is not seen"
 
 RESOURCES = (
@@ -39,7 +39,7 @@ RESOURCES = (
         "resourceslices",
         "resourceslices",
         "resource.k8s.io",
-        _DRA,
+        DRA,
         covers=(HOLDERS,),
         optional=True,
         without="devices of DRA have no UUID",
@@ -48,7 +48,7 @@ RESOURCES = (
         "resourceclaims",
         "resourceclaims",
         "resource.k8s.io",
-        _DRA,
+        DRA,
         covers=(HOLDERS,),
         optional=True,
         without="what pods hold by DRA is not seen",
@@ -73,7 +73,7 @@ RESOURCES = (
         "clusterqueues",
         "clusterqueues",
         "kueue.x-k8s.io",
-        _KUEUE,
+        KUEUE,
         covers=(QUOTA,),
         optional=True,
         without="Kueue's quotas are not known",
@@ -82,7 +82,7 @@ RESOURCES = (
         "cohorts",
         "cohorts",
         "kueue.x-k8s.io",
-        (*_KUEUE, "v1alpha1"),
+        (*KUEUE, "v1alpha1"),
         covers=(QUOTA,),
         optional=True,
         without="quotas of Kueue's cohorts are not known",
@@ -91,7 +91,7 @@ RESOURCES = (
         "resourceflavors",
         "resourceflavors",
         "kueue.x-k8s.io",
-        _KUEUE,
+        KUEUE,
         without="the pool of a flavor is known by its name alone",
     ),
     Resource(
@@ -114,7 +114,7 @@ RESOURCES = (
         fields="reason=TriggeredScaleUp",
         without="nodes that the cluster-autoscaler asked for are not seen",
     ),
-    Resource("workloads", "workloads", "kueue.x-k8s.io", _KUEUE, without="what waits in Kueue is not seen"),
+    Resource("workloads", "workloads", "kueue.x-k8s.io", KUEUE, without="what waits in Kueue is not seen"),
     Resource(
         "kai_queues",
         "queues",

@@ -25,6 +25,7 @@ _KINDS = {
 }
 JSON = "application/json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 # An answer that is no stream is no larger: a page of 500 pods is 3 MB.
 _LARGEST_MIB = 256
 _CONNECT_S, _READ_S = 10.0, 60.0

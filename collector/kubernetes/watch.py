@@ -54,12 +54,21 @@ class State:
 
 
 class Watcher:
-    """One resource's thread."""
+    """One resource's thread; `metadata_only` leaves specs and states of objects out."""
 
-    def __init__(self, api: Api, resource: Resource, deliver: Deliver, wall: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        api: Api,
+        resource: Resource,
+        deliver: Deliver,
+        wall: Callable[[], int],
+        *,
+        metadata_only: bool = False,
+    ) -> None:
         self.resource = resource
         self.state = State()
         self._api, self._deliver, self._wall = api, deliver, wall
+        self._accept = (talk.METADATA, talk.METADATA_LIST) if metadata_only else (talk.JSON, talk.JSON)
         self._stop = threading.Event()
         self._version = resource.versions[0]
         self._at = ""  # the resourceVersion to go on from
@@ -148,7 +157,8 @@ class Watcher:
         limit = {"limit": _PAGE}
         while True:
             try:
-                page = self._api.get(path, self._query(**limit, **({"continue": token} if token else {})))
+                query = self._query(**limit, **({"continue": token} if token else {}))
+                page = self._api.get(path, query, accept=self._accept[1])
             except Trouble as trouble:
                 if trouble.kind != talk.EXPIRED or not limit:
                     raise
@@ -181,7 +191,8 @@ class Watcher:
 
     def _follow(self, query: dict[str, str], *, listing: bool) -> None:
         """Read a stream until it ends. Raises Trouble, also for an error that comes within it."""
-        with self._api.open(self.resource.path(self._version), query, read_s=SILENCE_S) as answer:
+        path = self.resource.path(self._version)
+        with self._api.open(path, query, accept=self._accept[0], read_s=SILENCE_S) as answer:
             self.state.connects += 1
             pending: list[Event] = []
             for lines in lines_of(answer):

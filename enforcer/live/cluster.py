@@ -1,0 +1,177 @@
+"""One cluster, watched for plans: its watches, what they tell, and snapshots of it."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from collector.kubernetes import talk
+from collector.kubernetes.kinds import Kinds
+from collector.kubernetes.resources import HOLDERS, Resource
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.stream import Event
+from collector.kubernetes.talk import Api, Trouble
+from collector.kubernetes.watch import Watcher
+from collector.log import Log
+from enforcer.live.owners import Known
+from enforcer.live.reading import Reading
+from enforcer.live.resources import WATCHED, needed
+from enforcer.live.scene import ABOVE, Kind, Scene
+from enforcer.snapshot import Promise, Snapshot, Taking
+
+# Kinds of owners above the watched ones; a cluster has a handful. Those beyond are left alone with what they own.
+MOST_KINDS = 32
+CONNECTIONS = len(WATCHED) + MOST_KINDS + 4
+_WIDEN_EVERY_S = 0.1
+
+
+@dataclass(frozen=True)
+class Look:
+    """A snapshot; until when people keep workloads by annotation (epoch ms); and the owners that can be acted upon.
+
+    Both by the workload's UID. What people wrote is theirs: a policy's bound on it is for who reads it.
+    """
+
+    snapshot: Snapshot
+    kept_until_ms: Mapping[str, int]
+    owners: Mapping[str, Known]
+
+
+class LiveCluster:
+    """Watches one cluster from `start` until `stop`; all else may be asked from any thread.
+
+    `changed` is set whenever something changed that may change a plan: who waits for it clears it first.
+    """
+
+    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int], log: Log) -> None:
+        self.settings = settings
+        self.changed = threading.Event()
+        self._api, self._wall, self._log = api, wall, log
+        self._scene = Scene(settings)
+        self._lock = threading.Lock()
+        self._kinds = Kinds(api)
+        self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]
+        self._above: dict[Kind, Watcher | None] = {}
+        self._said: dict[str, str] = {}
+        self._stop = threading.Event()
+        self._widener = threading.Thread(target=self._widen, name="owners", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        for watcher in self._watchers:
+            watcher.start()
+        self._widener.start()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._stop.set()
+        for watcher in (*self._watchers, *self._above_watchers()):
+            watcher.stop()
+        self._api.close()
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is a first full picture, with every owner in it that may be read."""
+        with self._lock:
+            if not self._scene.wanted.keys() <= self._above.keys():
+                return False
+        above = all(each.state.settled for each in self._above_watchers())
+        return above and all(
+            each.state.synced_at is not None if needed(each.resource) else each.state.settled
+            for each in self._watchers
+        )
+
+    @property
+    def seen_at_ms(self) -> int:
+        """How far every watch that a plan needs is complete, on the API server's clock; 0 before there is a picture."""
+        if not self.settled:
+            return 0
+        heard = [
+            each.state.heard_at
+            for each in (*self._watchers, *self._above_watchers())
+            if HOLDERS in each.resource.covers and (needed(each.resource) or each.state.synced_at is not None)
+        ]
+        return min((at for at in heard if at is not None), default=0)
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Which watches do not go on just now, and what the server said, by resource."""
+        watchers = (*self._watchers, *self._above_watchers())
+        return {
+            each.resource.name: each.state.trouble.detail
+            for each in watchers
+            if each.state.trouble is not None
+        }
+
+    def snapshot(
+        self, at_ms: int, promises: Sequence[Promise] = (), takings: Sequence[Taking] = ()
+    ) -> Snapshot:
+        """The cluster as it is known now; `at_ms` is now, by our clock. All in it is on the API server's clock."""
+        return self.look(at_ms, promises, takings).snapshot
+
+    def look(self, at_ms: int, promises: Sequence[Promise] = (), takings: Sequence[Taking] = ()) -> Look:
+        """The same, with what a plan does not need and those do who act and warn."""
+        self._say_troubles()
+        seen_at_ms, at_ms = self.seen_at_ms, at_ms + self._api.clock.apart_ms
+        with self._lock:
+            reading = Reading(self._scene, at_ms)
+            snapshot = reading.snapshot(min(seen_at_ms, at_ms), promises, takings)
+            owners = {uid: group.owner for uid, group in reading.groups.items() if group.owner is not None}
+            return Look(snapshot, reading.kept_until_ms(), owners)
+
+    def _now(self) -> int:
+        return self._wall() + self._api.clock.apart_ms
+
+    def _above_watchers(self) -> list[Watcher]:
+        return [each for each in list(self._above.values()) if each is not None]
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        with self._lock:
+            matters = [self._scene.apply(event) for event in events]
+        if any(matters):
+            self.changed.set()
+
+    def _widen(self) -> None:
+        """Watch the metadata of the kinds that own what is watched, once something of that kind is met."""
+        while not self._stop.wait(_WIDEN_EVERY_S):
+            with self._lock:
+                wanted = {key: each for key, each in self._scene.wanted.items() if key not in self._above}
+            for key, reference in wanted.items():
+                try:
+                    place = self._kinds.place(reference) if len(self._above) < MOST_KINDS else None
+                except Trouble:
+                    break  # the server is away: the watches say so
+                watcher = None
+                if place is not None:
+                    version = reference.api_version.rpartition("/")[2]
+                    name, group = f"{ABOVE}{reference.group}/{reference.kind}", reference.group
+                    resource = Resource(name, place[0], group, (version,), covers=(HOLDERS,), optional=True)
+                    watcher = Watcher(self._api, resource, self._deliver, self._now, metadata_only=True)
+                    watcher.start()
+                self._above[key] = watcher
+            self._note_unreadable()
+
+    def _note_unreadable(self) -> None:
+        """The walk up to the top owner ends at a kind that may not be read, until it may."""
+        for key, watcher in list(self._above.items()):
+            unreadable = watcher is None or (watcher.state.settled and watcher.state.synced_at is None)
+            with self._lock:
+                if unreadable != (key in self._scene.unreadable):
+                    (self._scene.unreadable.add if unreadable else self._scene.unreadable.discard)(key)
+                    self.changed.set()
+
+    def _say_troubles(self) -> None:
+        for each in (*self._watchers, *self._above_watchers()):
+            trouble, name = each.state.trouble, each.resource.name
+            if trouble is None:
+                if self._said.pop(name, None) is not None:
+                    self._log.info("watched again", cluster=self.settings.cluster, resource=name)
+            elif self._said.get(name) != trouble.kind and trouble.kind != talk.ABSENT:
+                self._said[name] = trouble.kind
+                lost = each.resource.without or "what such owners have is left alone"
+                self._log.warning(
+                    "not watched",
+                    cluster=self.settings.cluster,
+                    resource=name,
+                    what=trouble.detail,
+                    lost=lost,
+                )

@@ -1,0 +1,20 @@
+"""From the configuration to a cluster that is watched for plans."""
+
+from collections.abc import Callable
+
+from collector.kubernetes.configured import settings_of
+from collector.kubernetes.talk import connect
+from collector.log import Log
+from enforcer.live.cluster import CONNECTIONS, LiveCluster
+from quartermaster.config.clusters import ClusterPart
+from quartermaster.config.model import Configuration
+
+
+def live_cluster(
+    part: ClusterPart, configuration: Configuration, wall: Callable[[], int], log: Log
+) -> LiveCluster | None:
+    """The cluster, not yet watched; None where the configuration names no API server. Raises ConfigurationError."""
+    if part.kubernetes is None:
+        return None
+    api = connect(part.kubernetes, part.name, CONNECTIONS)
+    return LiveCluster(settings_of(part, configuration), api, wall, log)

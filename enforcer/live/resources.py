@@ -1,0 +1,93 @@
+"""What is watched of a cluster for a plan, resource by resource, and what no plan can be made without."""
+
+from collector.kubernetes.resources import DRA, HOLDERS, KUEUE, Resource
+
+WATCHED = (
+    Resource("nodes", "nodes", covers=(HOLDERS,), without="nothing is planned"),
+    Resource(
+        "priorityclasses", "priorityclasses", "scheduling.k8s.io", without="what is held back has priority 0"
+    ),
+    Resource("jobs", "jobs", "batch", covers=(HOLDERS,), without="nothing is planned"),
+    Resource("replicasets", "replicasets", "apps", covers=(HOLDERS,), without="nothing is planned"),
+    Resource("statefulsets", "statefulsets", "apps", covers=(HOLDERS,), without="nothing is planned"),
+    Resource("deployments", "deployments", "apps", covers=(HOLDERS,), without="nothing is planned"),
+    Resource(
+        "poddisruptionbudgets",
+        "poddisruptionbudgets",
+        "policy",
+        covers=(HOLDERS,),
+        without="nothing is planned",
+    ),
+    Resource("services", "services", covers=(HOLDERS,), without="nothing is planned"),
+    Resource(
+        "persistentvolumes",
+        "persistentvolumes",
+        without="nobody is taken for pods that have claims for volumes",
+    ),
+    Resource(
+        "persistentvolumeclaims",
+        "persistentvolumeclaims",
+        without="nobody is taken for pods that have claims for volumes",
+    ),
+    Resource(
+        "resourceslices",
+        "resourceslices",
+        "resource.k8s.io",
+        DRA,
+        covers=(HOLDERS,),
+        optional=True,
+        without="nothing is planned",
+    ),
+    Resource(
+        "resourceclaims",
+        "resourceclaims",
+        "resource.k8s.io",
+        DRA,
+        covers=(HOLDERS,),
+        optional=True,
+        without="nothing is planned",
+    ),
+    Resource(
+        "workloads",
+        "workloads",
+        "kueue.x-k8s.io",
+        KUEUE,
+        covers=(HOLDERS,),
+        optional=True,
+        without="nothing is planned",
+    ),
+    Resource(
+        "podgroups",
+        "podgroups",
+        "scheduling.run.ai",
+        ("v2alpha2",),
+        covers=(HOLDERS,),
+        optional=True,
+        without="nothing is planned",
+    ),
+    Resource(
+        "events",
+        "events",
+        fields="type=Warning",
+        without="what a quota refuses to Jobs and StatefulSets is not seen",
+    ),
+    Resource(
+        "scaleups",
+        "events",
+        fields="reason=TriggeredScaleUp",
+        without="nodes that the cluster-autoscaler asked for are not waited for",
+    ),
+    Resource(
+        "nodeclaims",
+        "nodeclaims",
+        "karpenter.sh",
+        ("v1", "v1beta1"),
+        without="nodes of Karpenter that boot are not waited for",
+    ),
+    Resource("pods", "pods", covers=(HOLDERS,), without="nothing is planned"),
+)
+
+
+def needed(resource: Resource) -> bool:
+    """Whether there is no plan without it."""
+    return HOLDERS in resource.covers and not resource.optional
