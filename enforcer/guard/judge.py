@@ -86,11 +86,9 @@ class _Cycle:
             self.refused[at] = refused
 
     def _before(self, at: int) -> Iterator[Refused]:
-        """What the group needs, or whose turn is before it, and is not done."""
+        """What an owner's group needs, or whose turn is before it, and is not done."""
         turns = self._turns
-        for before, refused in self.refused.items():
-            if before >= at or not for_owner(turns.groups[at]):
-                continue
+        for before, refused in self.refused.items() if for_owner(turns.groups[at]) else ():
             title = next((each.target.title for each in stops(turns.groups[before])), "")
             if turns.counts_on(at, before):
                 yield _before(f"its owner's pods fit only with the GPUs of {title}, which is not stopped now")

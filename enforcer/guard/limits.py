@@ -111,16 +111,15 @@ class Limits:
         else:
             ends = f"; it fits at {to_iso(until_ms)}" if until_ms > self._now_ms else ""
         if reason is Reason.POOL_A_DAY:
+            may_be = f"{self._acting.pool_share_a_day / 10:g} % of its {gpus(self._pools.get(name, 0))}, {gpus(most)}"
+            total = gpus(so_far + draw.wanted)
             return visible(
-                f"{gpus(so_far)} of pool {name} were taken in 24 hours and this takes {gpus(draw.wanted)}; "
-                f"{self._acting.pool_share_a_day / 10:g} % of its {gpus(self._pools.get(name, 0))}, {gpus(most)}, may "
-                f"be, or one workload{ends}"
+                f"taking {gpus(draw.wanted)} makes {total} of pool {name} in 24 hours; {may_be}, may be, or one "
+                f"workload{ends}"
             )
         of = f" of team {name}" if name else ""
-        when = "in this cycle" if reason is Reason.A_CYCLE else "in the last hour"
-        return visible(
-            f"{so_far} workloads{of} were stopped {when} and this stops {draw.wanted}; {most} may be{ends}"
-        )
+        when = "in this cycle" if reason is Reason.A_CYCLE else "in an hour"
+        return visible(f"stopping {draw.wanted} makes {so_far + draw.wanted}{of} {when}; {most} may be{ends}")
 
     def _note(self, key: _Key, at_ms: int, amount: int) -> None:
         self._taken.setdefault(key, []).append((at_ms, amount))
