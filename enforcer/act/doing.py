@@ -115,6 +115,19 @@ class Doing:
         ]
         return (*told, *self.finish(self.do(restoring, epoch), epoch))
 
+    def read_back(self, begun: Begun) -> Begun:
+        """Look at the owner as it is now: somebody else may have put it back already."""
+        intent = begun.intent
+        try:
+            seen = self.hands.look(self.served.path(intent.kind, intent.namespace, intent.name))
+        except (NoWay, Silence) as error:
+            return replace(begun, is_open=True, words=str(error))
+        if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
+            return self._told(begun, Result.DONE, "it is gone since")
+        if is_down(self.served.way(intent.kind), seen) is not (intent.act in _DOWN):
+            return self._told(begun, Result.UNDONE, "somebody else put it back")
+        return self._told(begun, Result.DONE, "its field was seen to be so")
+
     def close(self) -> None:
         """No more is begun."""
         self.crew.close()
@@ -161,24 +174,12 @@ class Doing:
             )
             result = Result.FAILED if Fate.BUDGET in fates else Result.NO_EFFECT
             return self._told(begun, result, words)
-        return self._read_back(begun, pods)
-
-    def _read_back(self, begun: Begun, pods: Mapping[str, Cleared]) -> Begun:
-        """The owner as it is now: somebody may have put it back already."""
-        intent = begun.intent
-        try:
-            seen = self.hands.look(self.served.path(intent.kind, intent.namespace, intent.name))
-        except Silence as silence:
-            return replace(begun, is_open=True, words=str(silence))
-        if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
-            return self._told(begun, Result.DONE, "it is gone since")
-        if is_down(self.served.way(intent.kind), seen) is not (intent.act in _DOWN):
-            return self._told(begun, Result.UNDONE, "somebody else put it back at once")
-        words = "its field was seen to be so"
-        if pods:
+        back = self.read_back(begun)
+        if pods and back.is_done:
             last = max(each.after_s for each in pods.values())
             words = f"{len(pods)} pods were seen to end or to be gone, the last after {last:.2f} s"
-        return self._told(begun, Result.DONE, words)
+            return replace(back, words=words)
+        return back
 
     def _told(self, begun: Begun, result: Result, words: str) -> Begun:
         back = begun.intent.act in _DOWN and result is not Result.DONE

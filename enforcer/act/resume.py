@@ -34,6 +34,15 @@ def resume(doing: Doing, intents: Mapping[str, Deed], epoch: int) -> tuple[Deed,
     return doing.finish(told, epoch)
 
 
+def notice(doing: Doing, stopped: Mapping[str, Deed], epoch: int) -> tuple[Deed, ...]:
+    """See which of those that are stopped, by the hashes of their intents, somebody else has started since.
+
+    Each gets a later outcome, and our mark is taken off; nobody is stopped again. Raises LedgerError.
+    """
+    begun = doing.crew.each(lambda each: doing.read_back(Begun(each[1], each[0])), stopped.items())
+    return doing.finish([each for each in begun if each.result is Result.UNDONE], epoch)
+
+
 def _found(doing: Doing, row_hash: str, intent: Deed) -> Begun:
     """What the object says of an intent: it happened (no patch is left), it did not, or it cannot be told."""
     begun = Begun(intent, row_hash)

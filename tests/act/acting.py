@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from collector.kubernetes.talk import client_of
 from collector.kubernetes.values import Json
 from enforcer.act.clearing import Pace
+from enforcer.act.crew import HANDS
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.order import Order, Under
@@ -17,6 +19,7 @@ from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.refused import Refused
 from enforcer.plan import Act, Action, Cause, Target
 from quartermaster.clock import now_ms
+from quartermaster.config.clusters import KubernetesPart
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
 
@@ -50,11 +53,12 @@ class Paper:
 
 
 def wire(plane: ControlPlane, token: str = "", url: str = "", read_s: float = 3.0) -> Wire:
-    client = plane.client(token, connections=40)
-    client.configuration.retries = False
+    """As the command has it: the official client of a kubeconfig, which may name another address."""
+    path = plane.kubeconfig_of(token or plane.token)
     if url:
-        client.configuration.host = url
-    return Wire(client, read_s)
+        path.write_text(path.read_text(encoding="utf-8").replace(plane.url, url), encoding="utf-8")
+    part = KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
+    return Wire(client_of(part, "c", HANDS + 4), read_s)
 
 
 def doing(
@@ -125,7 +129,7 @@ def template(ground: Ground, label: str, gpus: int = 1, **notes: str) -> Json:
 
 
 def make_job(ground: Ground, name: str, pods: int = 1, **spec: Any) -> None:
-    body = {
+    body: Json = {
         "metadata": {"name": name},
         "spec": {"parallelism": pods, "completions": pods, "backoffLimit": 0} | spec,
     }
@@ -137,7 +141,7 @@ def make_job(ground: Ground, name: str, pods: int = 1, **spec: Any) -> None:
 def make_set(ground: Ground, kind: str, name: str, replicas: int) -> None:
     """A Deployment, a ReplicaSet or a StatefulSet."""
     selector = {"matchLabels": {"of": name}}
-    spec = {"replicas": replicas, "selector": selector, "template": template(ground, f"of={name}")}
+    spec: Json = {"replicas": replicas, "selector": selector, "template": template(ground, f"of={name}")}
     if kind == "StatefulSet":
         spec["serviceName"] = name
     ground.plane.call(

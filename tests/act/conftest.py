@@ -1,0 +1,46 @@
+"""An API server without controllers, for one module's tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.act.bare import Bare, make_bare
+from tests.servers.controlplane import ControlPlane, start_api_server
+from tests.servers.objects import define
+from tests.servers.plugin import need
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd and an API server, with the kinds that are defined by others."""
+    need("etcd", "kube-apiserver")
+    plane = start_api_server(tmp_path_factory.mktemp("api"))
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    define(plane, "kubeflow.org", "v1", "Notebook", "notebooks", spec={"template": anything}, namespaced=True)
+    define(
+        plane,
+        "kubeflow.org",
+        "v1",
+        "PyTorchJob",
+        "pytorchjobs",
+        spec={"runPolicy": anything},
+        namespaced=True,
+    )
+    # KubeRay before 2026-05: a RayService has no field to be suspended by.
+    define(
+        plane,
+        "ray.io",
+        "v1",
+        "RayService",
+        "rayservices",
+        spec={"serveConfigV2": {"type": "string"}},
+        namespaced=True,
+    )
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture
+def bare(api_server: ControlPlane) -> Bare:
+    """A namespace of the test's own on an API server without controllers."""
+    return make_bare(api_server)
