@@ -69,7 +69,7 @@ class Book:
         }
         self._allocations, self._waiting, self._nodes = read["allocations"], read["waiting"], read["nodes"]
         self._devices = read["devices"]
-        self._promised = Promised(read["promises"], read["departments"])
+        self.promised = Promised(read["promises"], read["departments"])
         self._silences, self._believed = read["silences"].to_dicts(), read["believed"].to_dicts()
         self._sources = read["sources"].to_dicts()
         self._teams: dict[tuple[str, str, str], list[Row]] = {}
@@ -118,7 +118,7 @@ class Book:
             self._nodes_then(at_ms),
             workloads,
             waiting,
-            self._promised.at(at_ms, teams),
+            self.promised.at(at_ms, teams),
             takings=tuple(each for each in takings if each.uid in uids),
         )
         return Told(picture, ids)

@@ -1,0 +1,1 @@
+"""The loop: a live cluster and a ledger in, plans made, judged, carried out and recorded; again on every event."""

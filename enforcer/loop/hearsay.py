@@ -1,0 +1,99 @@
+"""What the ledger tells beside the live cluster: idleness, how much is known, promises. Looked up all the time."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+
+from analytics.findings import Priced, look
+from analytics.found import Found
+from analytics.judged import Terms
+from analytics.money.rates import read_prices
+from enforcer.book import Book, rows
+from enforcer.freshness import stale
+from enforcer.promised import Promised
+from enforcer.shadow import Ruling
+from quartermaster.errors import QuartermasterError
+from sql.ledger import Ledger
+
+_EVERY_S = 10.0
+
+
+@dataclass(frozen=True)
+class Hearsay:
+    """What was told at `at_ms` (epoch ms). `silent`: why telemetry is not believed; then nothing counts as idle."""
+
+    at_ms: int
+    promised: Promised
+    found: tuple[Found, ...] = ()
+    computing: tuple[str, ...] = ()
+    coverage_permille: int | None = None
+    coverage_of_pools: Mapping[str, int] = field(default_factory=dict[str, int])
+    silent: tuple[str, ...] = ()
+
+
+def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsay:
+    """What the ledger tells now. Who holds is the live cluster's to say, so only telemetry can be stale here.
+
+    Raises LedgerError.
+    """
+    with ledger.reading() as cursor:
+        book = Book(cursor, cluster, at_ms, at_ms)
+        lags = {key: lag for key, lag in book.lags(at_ms).items() if key[1] == "telemetry"}
+        silent = tuple(stale(lags, ruling.policy))
+        if silent:
+            return Hearsay(at_ms, book.promised, silent=silent)
+        terms = Terms(at_ms, ruling.findings, ruling.policy, Priced(read_prices(cursor), at_ms).of)
+        found = look(cursor, cluster, terms, ruling.time_zone)
+        whole = rows(cursor, "coverage_now", {}).row(0, named=True)
+        pools = rows(cursor, "coverage_of_pools", {}).to_dicts()
+        computing = rows(cursor, "computing_now", {})["pool"].to_list()
+    return Hearsay(
+        at_ms,
+        book.promised,
+        tuple(found),
+        tuple(computing),
+        _permille(whole["known_pms"], whole["held_pms"]),
+        {each["pool"]: _permille(each["known_pms"], each["held_pms"]) for each in pools},
+    )
+
+
+class Listener:
+    """Hears again every ten seconds in a thread of its own, so that an owner who asks does not wait for it."""
+
+    def __init__(self, ledger: Ledger, cluster: str, ruling: Ruling, wall: Callable[[], int]) -> None:
+        self._ledger, self._cluster, self._ruling, self._wall = ledger, cluster, ruling, wall
+        self._heard: Hearsay | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name=f"hear-{cluster}", daemon=True)
+        self.trouble = ""  # why the ledger did not tell, the last time
+
+    def start(self) -> None:
+        """Hear for the first time, then go on. Raises LedgerError."""
+        self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def heard(self, now_ms: int) -> Hearsay | None:
+        """What was told last; None where that is older than a plan's picture may be."""
+        heard = self._heard
+        return heard if heard is not None and now_ms - heard.at_ms <= self._ruling.policy.behind_ms else None
+
+    def _listen(self) -> None:
+        while not self._stop.wait(_EVERY_S):
+            try:
+                self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
+                self.trouble = ""
+            except (QuartermasterError, duckdb.Error) as error:
+                self.trouble = str(error)
+
+
+def _permille(known: int, held: int) -> int:
+    """Of nothing held all is known."""
+    return known * 1000 // held if held else 1000
