@@ -1,0 +1,8 @@
+-- notified: warnings that a channel accepted, each once
+select distinct
+  object_uid as uid,
+  stage,
+  epoch_ms(sent_at) as at_ms
+from notifications
+where cluster = $cluster and accepted and epoch_ms(sent_at) > $since_ms
+order by at_ms, uid, stage
