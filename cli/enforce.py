@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import output
+from cli.acting import carry_out
 from cli.choice import clusters
+from cli.past import replayed, span_of
 from cli.planned import as_value, instant, plan_at, refuse, ruling, show
 from cli.regrets import METHOD, figures, of_replay, print_regret
 from cli.session import session
-from quartermaster.clock import DAY_MS, HOUR_MS, now_ms, to_iso
+from quartermaster.clock import now_ms
 from quartermaster.errors import InputError
 from quartermaster.interrupt import Patience
 
 if TYPE_CHECKING:
     from enforcer.freshness import Refusal
-    from enforcer.regret import Watched
-    from enforcer.replay import Replay
     from quartermaster.config.model import Configuration
-    from sql.ledger import Ledger
 
 app = typer.Typer(invoke_without_command=True)
 _EVERY_S = 10.0
-_PAST_MS = 90 * DAY_MS
 
 
 @app.callback()
@@ -39,6 +37,13 @@ def enforce(
             "--at", help="As of an hour in the past, such as 2026-11-24T12:00Z; nothing is recorded."
         ),
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Do what a person approves; policy.acting.mode allows it.")
+    ] = False,
+    act: Annotated[
+        bool, typer.Option("--act", help="Do it, within the policy's limits; policy.acting.mode allows it.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --act: do not ask.")] = False,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
@@ -46,12 +51,17 @@ def enforce(
 
     Where the ledger is not fresh, or too little in it is known, there is no plan, and it says why.
 
+    With --plan or --act the cluster itself is watched, plans are made whenever something changes, and what the guard
+    lets through is done, until Ctrl-C. --act shows how often it would have been wrong, and asks.
+
     \b
     Examples:
       quartermaster enforce                          one plan, now
       quartermaster enforce --watch                  one every ten seconds
       quartermaster enforce --at 2026-11-24T12:00Z   the plan of that hour
       quartermaster enforce regret                   how often it would be wrong
+      quartermaster enforce --plan                   do what is approved
+      quartermaster enforce --act                    do it
     """
     if context.invoked_subcommand is not None:
         return
@@ -59,7 +69,13 @@ def enforce(
         raise InputError("--once, --watch and --at do not go together", "give one of them")
     configuration = _configuration(context)
     names = clusters(configuration, cluster)
-    if at is not None:
+    if plan or act:
+        if plan and act:
+            raise InputError("--plan and --act do not go together", "--plan asks people, --act does not")
+        if at is not None:
+            raise InputError("nothing can be done in the past", "leave --at away, or --plan and --act")
+        carry_out(configuration, names, "act" if act else "plan", once=once, assured=yes, as_json=as_json)
+    elif at is not None:
         _as_of(configuration, names, instant(at), as_json=as_json)
     elif watch:
         _watch(configuration, names, as_json=as_json)
@@ -110,11 +126,11 @@ def regret(
                     watched = regrets.watch(cursor, regrets.recorded(cursor, name))
                 told.append({"cluster": name, "recorded": True} | figures(watched))
                 continue
-            span = _span(ledger, name, from_, to)
+            span = span_of(ledger, name, from_, to)
             if span is None:
                 told.append({"cluster": name, "recorded": False, "plans": 0} | figures([]))
                 continue
-            done, watched = _replayed(configuration, ledger, name, span, step)
+            done, watched = replayed(configuration, ledger, name, span, step)
             told.append({"cluster": name, "recorded": False} | of_replay(done) | figures(watched))
     if as_json:
         output.emit_json({"method": METHOD, "clusters": told})
@@ -207,41 +223,3 @@ def _as_of(configuration: "Configuration", names: list[str], at_ms: int, *, as_j
                 show(made)
     if as_json:
         output.emit_json(values)
-
-
-def _span(ledger: "Ledger", cluster: str, from_: str | None, to: str | None) -> tuple[int, int] | None:
-    """The span that is asked for, within what is rolled up; None where nothing is."""
-    from enforcer.replay import rolled
-
-    with ledger.reading() as cursor:
-        known = rolled(cursor, cluster)
-    if known is None:
-        return None
-    until_ms = known[1] if to is None else min(instant(to), known[1])
-    # Before the first hour nothing is rolled up: the first plan is at its end.
-    from_ms = max(until_ms - _PAST_MS if from_ is None else instant(from_), known[0] + HOUR_MS)
-    if from_ms > until_ms:
-        raise InputError(
-            f"{cluster}: there is no hour from {to_iso(from_ms)} to {to_iso(until_ms)}",
-            f"it is rolled up from {to_iso(known[0])} to {to_iso(known[1])}",
-        )
-    return from_ms, until_ms
-
-
-def _replayed(
-    configuration: "Configuration", ledger: "Ledger", name: str, span: tuple[int, int], step: int
-) -> "tuple[Replay, list[Watched]]":
-    from enforcer.regret import watch
-    from enforcer.replay import replay
-
-    with ledger.reading() as cursor, output.progress() as bar:
-        task = bar.add_task("planning the past", total=span[1] - span[0])
-        done = replay(
-            cursor,
-            name,
-            span,
-            ruling(configuration),
-            step_ms=step * HOUR_MS,
-            tick=lambda at_ms: bar.update(task, completed=at_ms - span[0]),
-        )
-        return done, watch(cursor, done.victims)

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 Body = Mapping[str, Any]
 _DONE = {"stop": "taken", "warn": "warned", "hold": "held back", "start": "started"}
+_MODES = {
+    "shadow": "Shadow: nothing is done.",
+    "plan": "What of it a person approves is done.",
+    "act": "What of it the guard lets through is done.",
+}
 _SHOWN = 12  # of those who wait, or are spared, by name
 
 
@@ -44,7 +49,7 @@ def show(plan: Body) -> None:
     """The whole plan. Hostile names are shown, not obeyed."""
     when = plan["at"][:16].replace("T", " ")
     output.say(
-        f"Plan {plan['hash'][:12]} of cluster {plan['cluster']}, {when} UTC. Shadow: nothing is done.",
+        f"Plan {plan['hash'][:12]} of cluster {plan['cluster']}, {when} UTC. {_MODES[plan['mode']]}",
         style="bold",
     )
     _actions(plan["actions"])

@@ -42,6 +42,7 @@ class Turned:
     """What a turn came to: a plan, whether it is newly recorded, what the guard said, and what was done."""
 
     plan: Plan
+    mode: Mode
     recorded: bool
     judgement: Judgement
     deeds: tuple[Deed, ...] = ()
@@ -91,7 +92,7 @@ class Turns:
         self._tell_refusals(made, judged)
         deeds = self._carry_out(made, look, judged, standing) if judged.allowed else ()
         held = self._warn(made, look, findings, judged)
-        return Turned(made, recorded, judged, deeds, held)
+        return Turned(made, self._asked, recorded, judged, deeds, held)
 
     def settle(self) -> None:
         """Wait for the warnings that are under way."""
