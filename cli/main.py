@@ -25,8 +25,11 @@ from cli.behind import of_group, with_options
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
+from cli.down import down
 from cli.findings import findings
+from cli.keep import keep
 from cli.report import report
+from cli.restore import restore
 from cli.rollup import rollup
 from cli.session import Session
 from cli.simulate import app as simulate_group
@@ -80,7 +83,21 @@ def options(
     context.obj = Session(config=config, debug=debug)
 
 
-for _command in (demo, collect, backfill, rollup, report, dashboard, sql, why, findings, status):
+for _command in (
+    demo,
+    collect,
+    backfill,
+    rollup,
+    report,
+    dashboard,
+    sql,
+    why,
+    findings,
+    status,
+    keep,
+    restore,
+    down,
+):
     app.command()(_command)
 app.add_typer(simulate_group, name="simulate")
 app.add_typer(enforce_group.app, name="enforce")

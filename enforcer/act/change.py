@@ -69,30 +69,32 @@ def stop(way: Way, path: str, seen: Json, meant: Meant) -> Change | NoChange:
     return Change(_patch(path, seen, operations, there), before, {pointer(way.field): value})
 
 
-def start(way: Way, path: str, seen: Json) -> Change | NoChange:
+def start(way: Way, path: str, seen: Json, recorded: Mapping[str, object] | None = None) -> Change | NoChange:
     """The patch that puts back what our stop found, and takes our mark off.
 
-    Of an owner that somebody else has started meanwhile the mark alone is taken off.
+    `recorded` is what the audit has of it, which counts before what the mark says, and without a mark. Of an owner
+    that somebody else has started meanwhile the mark alone is taken off.
     """
-    if not is_marked(seen):
-        return NoChange("it was not stopped by us")
-    mark = mark_of(seen)
-    off = Operation("remove", STOPPED_AT)
+    mark, off = mark_of(seen), Operation("remove", STOPPED_AT)
+    if not is_marked(seen) and (recorded is None or not is_down(way, seen)):
+        return NoChange("it was not stopped by us" if recorded is None else "it is not stopped")
     if not is_down(way, seen):
         return Change(_patch(path, seen, (off,), off), {}, {})
-    if mark is None:
+    before = recorded if recorded is not None else mark.before if mark is not None else None
+    if before is None:
         return NoChange("its mark cannot be read, so it is not known what was there")
     places = {pointer(way.field[:length]): way.field[:length] for length in range(2, len(way.field) + 1)}
     places.pop(pointer(_ANNOTATIONS), None)
-    if len(mark.before) != 1 or not mark.before.keys() <= places.keys():
+    if len(before) != 1 or not before.keys() <= places.keys():
         return NoChange("its mark names a field that we never change")
-    ((where, value),) = mark.before.items()
+    ((where, value),) = before.items()
     if not way.is_kept(value) or (value is not None and places[where] != way.field):
         return NoChange("its mark names a value that cannot have been there")
     back = _back(way, seen, places[where], value)
     now = _reach(way, seen)
-    before = {pointer(way.field): None if now is None else now.value}
-    return Change(_patch(path, seen, (off, back), off), before, {where: value})
+    told = {pointer(way.field): None if now is None else now.value}
+    operations = (off, back) if is_marked(seen) else (back,)
+    return Change(_patch(path, seen, operations, operations[0]), told, {where: value})
 
 
 def is_down(way: Way, seen: Json) -> bool:

@@ -1,5 +1,8 @@
 """The leader: takes the Lease, keeps it, and says before every act whether it still has it."""
 
+import os
+import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +18,11 @@ _SOON_S = 1.0
 def _clock_s() -> float:
     """A clock that nobody sets, and that goes on while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def identity() -> str:
+    """A name for this process that no other one has, also none that comes after it on the same machine."""
+    return f"{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
 
 
 class Leader:

@@ -1,0 +1,99 @@
+"""A cluster within reach of a command: its API server, its audit, and the person who acts."""
+
+import getpass
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.choice import clusters
+from cli.session import session
+from quartermaster.errors import InputError, SourceError
+
+if TYPE_CHECKING:
+    from enforcer.act.doing import Doing
+    from enforcer.act.restore import Restored
+    from enforcer.act.wire import Wire
+    from enforcer.audit.chain import Chain
+    from quartermaster.config.model import Configuration
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One cluster, and what a person needs to put something back there."""
+
+    configuration: "Configuration"
+    cluster: str
+    wire: "Wire"
+    doing: "Doing"
+    chain: "Chain"
+    person: str  # a pseudonym
+
+    def recorded(self) -> dict[str, str]:
+        """By UID what the audit has of what is stopped, as it was before."""
+        return {each.deed.object_uid: each.deed.before for each in self.chain.stopped()}
+
+
+@contextmanager
+def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
+    """The one cluster that is meant. Raises InputError where there are several; SourceError while it is away."""
+    from enforcer.act.configured import doing_of, wire_of
+    from enforcer.act.served import NoWay
+    from enforcer.act.wire import Silence
+    from enforcer.audit.chain import Chain
+    from quartermaster.config.load import load_configuration
+    from quartermaster.person import person_id, pseudonym, pseudonym_key
+    from sql.configured import open_configured
+
+    configuration = load_configuration(session(context).config_path(), os.environ)
+    names = [
+        each.name
+        for each in configuration.clusters
+        if each.kubernetes is not None and each.name in clusters(configuration, wanted)
+    ]
+    if len(names) != 1:
+        told = ", ".join(names) or "none with an API server"
+        raise InputError(f"which cluster is meant? There are: {told}", "name one with --cluster")
+    wire = wire_of(configuration, names[0])
+    with open_configured(configuration) as ledger:
+        chain = Chain(ledger, names[0])
+        doing = doing_of(wire, chain, lambda epoch: "")
+        key = pseudonym_key(configuration.privacy.key, configuration.ledger.path)
+        person = pseudonym(person_id(key, getpass.getuser()))
+        try:
+            yield Reach(configuration, names[0], wire, doing, chain, person)
+        except Silence as silence:
+            raise SourceError(
+                f"the API server of {names[0]} does not answer: {silence}", "try again"
+            ) from silence
+        except NoWay as no_way:
+            raise InputError(str(no_way), "quartermaster actions says what was stopped") from no_way
+        finally:
+            doing.close()
+            wire.close()
+
+
+def told(done: "Restored") -> list[dict[str, str]]:
+    """What became of each, for a table or a machine."""
+    from enforcer.audit.deed import Phase
+
+    rows = [
+        {"workload": f"{each.kind}/{each.namespace}/{each.name}", "result": each.result, "words": each.words}
+        for each in done.deeds
+        if each.phase is Phase.OUTCOME
+    ]
+    unknown = [each for each in done.deeds if each.phase is Phase.INTENT]
+    closed = {each.intent for each in done.deeds if each.phase is Phase.OUTCOME}
+    if len(closed) < len(unknown):
+        known = {row["workload"] for row in rows}
+        rows += [
+            {"workload": title, "result": "not known", "words": "the API server did not answer"}
+            for each in unknown
+            if (title := f"{each.kind}/{each.namespace}/{each.name}") not in known
+        ]
+    return rows + [
+        {"workload": title, "result": "left", "words": words} for title, words in done.left.items()
+    ]

@@ -1,0 +1,95 @@
+"""What on a cluster carries annotations of ours: owners of every kind that has a way, and pods."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from collector.kubernetes.values import Json, mapping, objects, text
+from enforcer.act.doing import Doing
+from enforcer.act.effects import How, Operation, Patch, pointer
+from enforcer.act.hands import pod_path
+from enforcer.act.served import NoWay
+from enforcer.act.way import WAYS
+from enforcer.act.wire import Silence
+
+POD = "Pod"
+_PAGE = "500"
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """An object, its kind, and where it is."""
+
+    kind: str
+    path: str
+    object: Json
+
+    @property
+    def title(self) -> str:
+        """`Kind/namespace/name`."""
+        metadata = mapping(self.object.get("metadata"))
+        return f"{self.kind}/{text(metadata.get('namespace'))}/{text(metadata.get('name'))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """Those that were found, and for each kind that could not be looked through why not."""
+
+    found: tuple[Carrier, ...]
+    unseen: tuple[str, ...] = ()
+
+
+def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = (*WAYS, POD)) -> Carriers:
+    """All objects of these kinds that carry any of these annotations, in all namespaces."""
+    looked = doing.crew.each(lambda kind: _of_kind(doing, kind, keys), kinds)
+    return Carriers(
+        tuple(each for found, _ in looked for each in found), tuple(words for _, words in looked if words)
+    )
+
+
+def take_off(doing: Doing, carriers: Carriers, keys: Collection[str]) -> tuple[str, ...]:
+    """Take these annotations off; for each object of which they could not be taken why not."""
+    told = doing.crew.each(lambda each: _off(doing, each, keys), carriers.found)
+    return tuple(words for words in told if words)
+
+
+def _of_kind(doing: Doing, kind: str, keys: Collection[str]) -> tuple[list[Carrier], str]:
+    found: list[Carrier] = []
+    try:
+        base = "/api/v1/pods" if kind == POD else doing.served.collection(kind)
+        for page in _pages(doing, base):
+            for each in objects(page.get("items")):
+                metadata = mapping(each.get("metadata"))
+                if not keys & mapping(metadata.get("annotations")).keys():
+                    continue
+                namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
+                path = pod_path(namespace, name) if kind == POD else doing.served.path(kind, namespace, name)
+                found.append(Carrier(kind, path, each))
+    except NoWay:
+        return [], ""  # the server does not know the kind
+    except Silence as silence:
+        return found, f"{kind}: {silence}"
+    return found, ""
+
+
+def _pages(doing: Doing, base: str) -> Iterator[Json]:
+    token = ""
+    while True:
+        more = f"&continue={quote(token, safe='')}" if token else ""
+        page = doing.hands.look(f"{base}?limit={_PAGE}{more}")
+        if page is None:
+            return
+        yield page
+        token = text(mapping(page.get("metadata")).get("continue"), 16_384)
+        if not token:
+            return
+
+
+def _off(doing: Doing, carrier: Carrier, keys: Collection[str]) -> str:
+    metadata = mapping(carrier.object.get("metadata"))
+    for key in sorted(keys & mapping(metadata.get("annotations")).keys()):
+        off = Operation("remove", pointer(("metadata", "annotations", key)))
+        came = doing.hands.do(Patch(carrier.path, text(metadata.get("uid")), "", (off,), off), lambda: "")
+        if came.how not in {How.HAPPENED, How.GONE}:
+            return f"{carrier.title}: {came.words}"
+    return ""

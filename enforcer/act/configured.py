@@ -1,0 +1,30 @@
+"""From the configuration to one who does things on a cluster."""
+
+from collections.abc import Callable
+
+from collector.kubernetes.talk import client_of
+from enforcer.act.clearing import Pace
+from enforcer.act.crew import HANDS
+from enforcer.act.doing import Doing, Journal
+from enforcer.act.hands import Hands
+from enforcer.act.wire import Wire
+from quartermaster.clock import now_ms
+from quartermaster.config.model import Configuration
+from quartermaster.errors import InputError
+
+_BESIDE = 4  # connections for the lease and whoever else asks meanwhile
+
+
+def wire_of(configuration: Configuration, cluster: str) -> Wire:
+    """The cluster's API server. Raises InputError for a cluster without one, ConfigurationError."""
+    part = next((each for each in configuration.clusters if each.name == cluster), None)
+    if part is None or part.kubernetes is None:
+        raise InputError(
+            f"cluster {cluster!r} has no API server in the configuration", "give it kubernetes: in clusters:"
+        )
+    return Wire(client_of(part.kubernetes, cluster, HANDS + _BESIDE))
+
+
+def doing_of(wire: Wire, journal: Journal, may: Callable[[int], str]) -> Doing:
+    """One who does things there, and tells the journal."""
+    return Doing(Hands(wire), journal, may, now_ms, Pace())

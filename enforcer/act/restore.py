@@ -1,0 +1,107 @@
+"""Restoring: what we stopped is started again as it was, because a person asks for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from collector.kubernetes.values import Json, mapping, text
+from enforcer.act.carrying import Carrier, Carriers, carrying
+from enforcer.act.change import Change, NoChange, start
+from enforcer.act.doing import Doing
+from enforcer.act.effects import Patch
+from enforcer.act.mark import STOPPED, mark_of
+from enforcer.act.order import RESTORE, written
+from enforcer.act.way import WAYS
+from enforcer.audit.deed import Deed, Phase
+from quartermaster.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for it, on which cluster, and why."""
+
+    cluster: str
+    actor: str  # a pseudonym
+    words: str = ""
+    request_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The deeds that tell of it; and of what could not be begun why not, by its title."""
+
+    deeds: tuple[Deed, ...]
+    left: Mapping[str, str]
+
+
+def named(doing: Doing, subject: str) -> Carrier:
+    """The owner that `Kind/namespace/name` names. Raises InputError where there is none; NoWay, Silence."""
+    kind, slash, place = subject.partition("/")
+    namespace, another, name = place.partition("/")
+    if not (slash and another and name) or "/" in name:
+        raise InputError(f"{subject!r} is no workload", "write it as Kind/namespace/name: Job/vision/train")
+    path = doing.served.path(kind, namespace, name)
+    found = doing.hands.look(path)
+    if found is None:
+        raise InputError(
+            f"there is no {subject} in the cluster", "quartermaster actions says what was stopped"
+        )
+    return Carrier(kind, path, found)
+
+
+def stopped_since(doing: Doing, since_ms: int) -> Carriers:
+    """All owners that carry a mark of their own from since then; also one whose mark cannot be read."""
+    carriers = carrying(doing, {STOPPED}, WAYS)
+    return Carriers(
+        tuple(each for each in carriers.found if _is_since(each.object, since_ms)), carriers.unseen
+    )
+
+
+def restore(doing: Doing, carriers: Sequence[Carrier], asked: Asked, recorded: Mapping[str, str]) -> Restored:
+    """Start them again; `recorded` has by UID what the audit has of each as it was before. Raises LedgerError."""
+    intents: list[Deed] = []
+    patches: list[Patch] = []
+    left: dict[str, str] = {}
+    for each in carriers:
+        before = recorded.get(text(mapping(each.object.get("metadata")).get("uid")))
+        change = start(
+            WAYS[each.kind], each.path, each.object, mapping(json.loads(before)) if before else None
+        )
+        if isinstance(change, NoChange):
+            left[each.title] = change.words
+            continue
+        intents.append(_intent(each, change, asked, doing.wall()))
+        patches.append(change.patch)
+    if not intents:
+        return Restored((), left)
+    done = doing.do(doing.begin(intents, patches), epoch=0)
+    return Restored((*intents, *doing.finish(done, epoch=0)), left)
+
+
+def _is_since(seen: Json, since_ms: int) -> bool:
+    mark = mark_of(seen)
+    if mark is not None:
+        return mark.at_ms >= since_ms
+    # Not a copy that a controller made of its owner's.
+    return not mapping(seen.get("metadata")).get("ownerReferences")
+
+
+def _intent(carrier: Carrier, change: Change, asked: Asked, at_ms: int) -> Deed:
+    metadata, mark = mapping(carrier.object.get("metadata")), mark_of(carrier.object)
+    return Deed(
+        cluster=asked.cluster,
+        at_ms=at_ms,
+        phase=Phase.INTENT,
+        act=RESTORE,
+        plan_hash="" if mark is None else mark.plan_hash,
+        kind=carrier.kind,
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        object_uid=text(metadata.get("uid")),
+        object_version=text(metadata.get("resourceVersion")),
+        before=written(change.before),
+        after=written(change.after),
+        actor=asked.actor,
+        words=asked.words,
+        request_id=asked.request_id,
+    )
