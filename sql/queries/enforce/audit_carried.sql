@@ -8,7 +8,9 @@ outcomes as (
     arg_max(told_at, number) as came_at,
     arg_max(words, number) as came_words
   from deeds
-  where phase = 'outcome' and ($cluster is null or cluster = $cluster)
+  where
+    phase = 'outcome' and ($cluster is null or cluster = $cluster)
+    and told_at >= make_timestamptz($from_ms::bigint * 1000) - interval 1 day -- of a clock that was set back
   group by cluster, intent
 )
 
@@ -19,7 +21,7 @@ select
   epoch_ms(o.came_at) as came_ms,
   coalesce(o.came_words, '') as came_words
 from deeds as d
-left join outcomes as o on d.cluster = o.cluster and d.row_hash = o.intent and d.phase = 'intent'
+left join outcomes as o on d.cluster = o.cluster and d.row_hash = o.intent
 where
   ($cluster is null or d.cluster = $cluster)
   and list_contains($phases, d.phase)
