@@ -9,6 +9,7 @@ import polars as pl
 from enforcer.book import rows
 from enforcer.plan import Plan
 from enforcer.written import SHADOW, write
+from quartermaster.clock import MINUTE_MS
 from quartermaster.config.acting import Mode
 from sql.ledger import Ledger
 
@@ -49,11 +50,12 @@ _ACTION = {
 def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int], mode: Mode = SHADOW) -> bool:
     """Put a plan into the ledger; False where the last one recorded has the same actions. Raises LedgerError.
 
-    `ids` are the ledger's of the workloads that it names, by UID.
+    `ids` are the ledger's of the workloads that it names, by UID. One that waits for approval is recorded again every
+    minute, so that who approves it sees that it still stands.
     """
     with ledger.reading() as cursor:
         last = rows(cursor, "recorded", {"cluster": planned.cluster, "prefix": ""})
-    if last.height and last["plan_hash"][0] == planned.hash:
+    if last.height and _stands(last.row(0, named=True), planned, mode):
         return False
     common = {
         "cluster": planned.cluster,
@@ -93,6 +95,13 @@ def record(ledger: Ledger, planned: Plan, ids: Mapping[str, int], mode: Mode = S
     frames = {"plans": pl.DataFrame([whole], schema=_PLAN), "actions": pl.DataFrame(actions, schema=_ACTION)}
     key = f"{mode}/{planned.at_ms}/{planned.hash}"
     return ledger.append(key, frames, recorded_at=planned.at_ms)
+
+
+def _stands(last: Mapping[str, Any], planned: Plan, mode: Mode) -> bool:
+    """Whether the row says the same, and lately enough."""
+    if last["plan_hash"] != planned.hash or last["mode"] != mode:
+        return False
+    return mode != "plan" or not planned.actions or planned.at_ms - last["planned_ms"] < MINUTE_MS
 
 
 def read(ledger: Ledger, prefix: str, cluster: str | None) -> Mapping[str, Any] | None:
