@@ -20,6 +20,7 @@ from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
 from cli import plan as plan_group
+from cli.approve import approve
 from cli.backfill import backfill
 from cli.behind import of_group, with_options
 from cli.collect import collect
@@ -27,6 +28,7 @@ from cli.dashboard import dashboard
 from cli.demo import demo
 from cli.down import down
 from cli.findings import findings
+from cli.freeze import freeze, thaw
 from cli.keep import keep
 from cli.report import report
 from cli.restore import restore
@@ -94,6 +96,9 @@ for _command in (
     why,
     findings,
     status,
+    approve,
+    freeze,
+    thaw,
     keep,
     restore,
     down,

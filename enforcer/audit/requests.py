@@ -95,7 +95,7 @@ def commands(cursor: Cursor, cluster: str, at_ms: int) -> tuple[Command, ...]:
 
 
 def approvals(cursor: Cursor, cluster: str, at_ms: int) -> tuple[Approval, ...]:
-    """The approvals that hold at an instant, of plans that the ledger has."""
+    """The approvals that hold at an instant, or ran out in the hour before it, of plans that the ledger has."""
     found = rows(cursor, "requests_approvals", {"cluster": cluster, "at_ms": at_ms})
     return tuple(
         Approval(

@@ -8,6 +8,7 @@ from pathlib import Path
 from collector.kubernetes.talk import ABSENT, Api, Trouble
 from collector.kubernetes.values import Json, instant_ms, mapping, text
 from quartermaster.clock import to_iso
+from quartermaster.config.model import Configuration
 from quartermaster.text import visible
 
 CONFIGMAP = "quartermaster-freeze"
@@ -57,6 +58,11 @@ def commanded(commands: Sequence[Command] | None) -> Freeze | None:
     if last is None or last.thaws:
         return None
     return Freeze(Switch.COMMAND, last.asked_at_ms, last.by, f"was told{_why(last.why)}")
+
+
+def freeze_file(configuration: Configuration) -> Path:
+    """The file that stops everything: the one that is named, or `freeze` beside the ledger's folder."""
+    return configuration.policy.acting.freeze_file or configuration.ledger.path.parent / "freeze"
 
 
 def look_at_file(path: Path) -> Freeze | None:

@@ -215,9 +215,8 @@ def owners_fit(made: Plan, snapshot: Snapshot, judgement: Judgement) -> None:
     """Every owner for whom somebody is stopped fits, and nobody else who waits could be bound first, when of the plan
     only that is done which is allowed."""
     room = Room(snapshot.nodes, (), (pod for each in snapshot.workloads for pod in each.pods))
-    workloads, waiting = (
-        {each.uid: each for each in those} for those in (snapshot.workloads, snapshot.waiting)
-    )
+    workloads = {each.uid: each for each in snapshot.workloads}
+    waiting = {each.uid: each for each in snapshot.waiting}
     for group in judgement.allowed:
         for each in stops(group):
             room.give(workloads[each.target.uid].pods)

@@ -1,4 +1,5 @@
--- requests_approvals: the approvals of the cluster that hold at an instant, each with the snapshot its plan was made of
+-- requests_approvals: the approvals of the cluster that hold at an instant, or ran out in the hour before it, each with
+-- the snapshot its plan was made of
 with
 known as (
   select
@@ -21,5 +22,5 @@ inner join known as k on r.subject = k.plan_hash
 where
   r.cluster = $cluster and r.kind = 'approve'
   and r.asked_at <= make_timestamptz($at_ms::bigint * 1000)
-  and r.until > make_timestamptz($at_ms::bigint * 1000)
+  and r.until > make_timestamptz($at_ms::bigint * 1000) - interval 1 hour
 order by r.asked_at, r.request_id
