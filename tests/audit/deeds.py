@@ -34,7 +34,9 @@ def intent(uid: str = "u1", at_ms: int = T0, act: str = "stop", **changed: Any) 
     return replace(made, **changed)
 
 
-def outcome(of: Deed, row_hash: str, result: Result = Result.DONE, after_ms: int = 500, **changed: Any) -> Deed:
+def outcome(
+    of: Deed, row_hash: str, result: Result = Result.DONE, after_ms: int = 500, **changed: Any
+) -> Deed:
     """What came of an intent."""
     told = {"phase": Phase.OUTCOME, "result": result.value, "intent": row_hash, "at_ms": of.at_ms + after_ms}
     return replace(of, **told | {"before": ""} | changed)

@@ -1,0 +1,26 @@
+"""Ledgers for the tests of the audit: one for all that keep to clusters of their own, and one on each catalog."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sql.ledger import Ledger, memory_ledger, open_ledger
+from sql.upgrade import upgrade
+from tests.sql.conftest import SHARED_CATALOGS, Place, place_of
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Ledger]:
+    """A ledger in memory; a test takes a cluster of its own."""
+    with memory_ledger() as opened:
+        yield opened
+
+
+@pytest.fixture(params=SHARED_CATALOGS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """The place of a ledger that several processes may open."""
+    found = place_of(request, request.param, tmp_path)
+    with open_ledger(found.folder, found.catalog) as opened:
+        upgrade(opened)
+    return found
