@@ -45,6 +45,9 @@ class ActingPart(Part):
     namespace: str = Field(default="quartermaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
     """The enforcer's namespace in the cluster: its Lease stands there, and the ConfigMap `quartermaster-freeze`, which
     stops everything while it is there."""
+    lend: bool = False
+    """Whether quotas in the cluster are moved too: a team's ResourceQuota is raised while others do not use theirs, and
+    Kueue's ClusterQueues follow bookings and offers. By `act` alone: it is not asked about."""
 
     @model_validator(mode="after")
     def _not_at_odds(self) -> "ActingPart":
