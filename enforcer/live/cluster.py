@@ -143,8 +143,14 @@ class LiveCluster:
                 watcher = None
                 if place is not None:
                     version = reference.api_version.rpartition("/")[2]
-                    name, group = f"{ABOVE}{reference.group}/{reference.kind}", reference.group
-                    resource = Resource(name, place[0], group, (version,), covers=(HOLDERS,), optional=True)
+                    resource = Resource(
+                        f"{ABOVE}{reference.api_version} {reference.kind}",
+                        place[0],
+                        reference.group,
+                        (version,),
+                        covers=(HOLDERS,),
+                        optional=True,
+                    )
                     watcher = Watcher(self._api, resource, self._deliver, self._now, metadata_only=True)
                     watcher.start()
                 self._above[key] = watcher

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from collector.kubernetes.demand import QUEUE_LABEL
-from collector.kubernetes.owners import USER_LABELS, Chain, Subject, workload_of
+from collector.kubernetes.owners import USER_LABELS, Chain
 from collector.kubernetes.settings import Settings
+from collector.kubernetes.values import instant_ms
 from enforcer.live.owners import Known
 from enforcer.live.scene import Scene
-from enforcer.live.seen import PREFIX, Seen
-from enforcer.live.selector import Labels
+from enforcer.live.seen import Seen
+from enforcer.live.selector import Labels, labels_of
+from quartermaster.team import team_of
 
 
 @dataclass
@@ -27,12 +30,40 @@ class Group:
     pods: list[Seen] = field(default_factory=list[Seen])
     makers: list[Known] = field(default_factory=list[Known])
 
-    @property
+    @cached_property
     def wishes(self) -> list[Mapping[str, str]]:
         """What its people wrote on it: our annotations and labels, of its owners and its pods."""
-        told = {each.notes for each in self.above} | {each.notes for each in self.pods}
-        told |= {_ours(each.labels) for each in self.above} | {_ours(each.labels) for each in self.pods}
-        return [dict(each) for each in sorted(told) if each]
+        told = {note for each in self.above for note in (each.notes, each.marks) if note}
+        told |= {note for each in self.pods for note in (each.notes, each.marks) if note}
+        return [dict(each) for each in sorted(told)]
+
+    def latest(self, note: str) -> int | None:
+        """The latest instant that one of its notes states (epoch ms)."""
+        told = (instant_ms(each.get(note)) for each in self.wishes)
+        return max((at_ms for at_ms in told if at_ms is not None), default=None)
+
+
+class Teams:
+    """Whose pods are, by the rules in force at an instant; the same labels are looked at once."""
+
+    def __init__(self, settings: Settings, at_ms: int) -> None:
+        self._settings, self._at_ms = settings, at_ms
+        self._known: dict[tuple[str, Labels, tuple[int, ...]], str] = {}
+
+    def of(self, namespace: str, labels: Labels, user_patterns: tuple[int, ...]) -> str:
+        """The team of pods with such labels."""
+        key = namespace, labels, user_patterns
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = team_of(
+                self._settings.rules,
+                self._at_ms,
+                cluster=self._settings.cluster,
+                namespace=namespace,
+                labels=without_people(labels, self._settings),
+                user_patterns=user_patterns,
+            )
+        return known
 
 
 def gather(scene: Scene) -> dict[str, Group]:
@@ -43,19 +74,18 @@ def gather(scene: Scene) -> dict[str, Group]:
         of_owner.setdefault(pod.owner.uid if pod.owner else pod.uid, []).append(pod)
     for pods in of_owner.values():
         pods.sort(key=_by_age)
+    for pods in sorted(of_owner.values(), key=lambda pods: _by_age(pods[0])):
         first = pods[0]
-        subject = Subject(first.namespace, first.name, first.uid, dict(first.labels), {}, 0)
-        groups.of(subject, scene.chain(first.owner)).pods += pods
-    for each in scene.known.values():
+        place = first.namespace, first.name, first.uid
+        groups.of(place, first.labels, scene.chain(first.owner)).pods += pods
+    for each in sorted(scene.known.values(), key=_uid):
         if each.lack is not None and (each.lack.missing or each.stopped):
-            subject = _subject(each)
-            groups.of(subject, scene.chain(each.reference)).makers.append(each)
-    for each in scene.queued.values():
+            groups.of(_place(each), _labels(each), scene.chain(each.reference)).makers.append(each)
+    for each in sorted(scene.queued.values(), key=_uid):
         if each.lack is not None and each.lack.missing and each.controller is not None:
-            groups.of(_subject(each), scene.chain(each.controller)).makers.append(each)
+            groups.of(_place(each), _labels(each), scene.chain(each.controller)).makers.append(each)
     for group in groups.found.values():
         group.pods.sort(key=_by_age)
-        group.makers.sort(key=lambda each: each.reference.uid)
     return groups.found
 
 
@@ -65,18 +95,18 @@ class _Groups:
         self._queued = {each.controller.uid for each in scene.queued.values() if each.controller is not None}
         self.found: dict[str, Group] = {}
 
-    def of(self, subject: Subject, chain: Chain) -> Group:
-        workload = workload_of(subject, chain.owners, self._scene.settings)
-        uid = workload.uid or str(workload.workload_id)
+    def of(self, place: tuple[str, str, str], labels: Labels, chain: Chain) -> Group:
+        """The group of an object (its namespace, name and UID) with such labels and owners."""
+        uid, kind, namespace, name = self._scene.named.of(place, labels, chain)
         above = [known for each in chain.owners if (known := self._scene.known.get(each.uid)) is not None]
         group = self.found.get(uid)
         if group is None:
             owner = self._scene.known.get(uid)
             group = self.found[uid] = Group(
                 uid,
-                workload.kind,
-                workload.namespace,
-                workload.name,
+                kind,
+                namespace,
+                name,
                 owner if owner is not None and owner.version and chain.missing is None else None,
                 chain.missing is None,
                 queued=False,
@@ -100,14 +130,18 @@ def counted(pods: Iterable[Seen]) -> bool:
     return any(pod.asks_for_gpus for pod in pods)
 
 
-def _subject(each: Known) -> Subject:
-    return Subject(
-        each.namespace, each.reference.name, each.reference.uid, dict(each.labels), {}, each.created_at or 0
-    )
+def _place(each: Known) -> tuple[str, str, str]:
+    return each.namespace, each.reference.name, each.reference.uid
 
 
-def _ours(labels: Labels) -> Labels:
-    return tuple((key, value) for key, value in labels if key.startswith(PREFIX))
+def _labels(each: Known) -> Labels:
+    """Its own labels and those of the pods that it would make, as the collector takes them together."""
+    told = [each.labels, *(batch.template.labels for batch in (each.lack.batches if each.lack else ()))]
+    return labels_of({key: value for some in told for key, value in some})
+
+
+def _uid(each: Known) -> str:
+    return each.reference.uid
 
 
 def _by_age(pod: Seen) -> tuple[int, str]:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+from collector.kubernetes.allocations import requested_parts
 from collector.kubernetes.nodes import Machine, read_node
 from collector.kubernetes.pods import MIB
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping, objects, quantity, text, texts, whole
 from enforcer.live.alike import Alike
-from enforcer.live.asked import units_of
+from enforcer.live.asked import Asked, units_of
 from enforcer.shape import Taint
 from enforcer.snapshot import Node
 from quartermaster.pool import pool_of
@@ -59,6 +60,16 @@ def read_host(raw: Json, settings: Settings, alike: Alike) -> Host | None:
         schedulable=machine.schedulable and not metadata.get("deletionTimestamp"),
     )
     return Host(node, machine)
+
+
+def weighed(asked: Asked, host: Host | None) -> int:
+    """The parts that such a pod's GPU resources and fraction are on a node; None: on one that is not known."""
+    if host is None:
+        return requested_parts(asked, None)
+    worth = dict(host.node.unit_parts)
+    if asked.fraction is None and all(unit in worth for unit, _ in asked.requests):
+        return sum(count * worth[unit] for unit, count in asked.requests)
+    return requested_parts(asked, host.machine)
 
 
 def units_offered(offered: Json) -> tuple[tuple[str, int], ...]:

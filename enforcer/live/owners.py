@@ -9,7 +9,7 @@ from collector.kubernetes.owners import Reference, controller_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, instant_ms, mapping, objects, text, texts, whole
 from enforcer.live.alike import Alike
-from enforcer.live.seen import STOPPED, Template, notes_of, read_template
+from enforcer.live.seen import STOPPED, Template, ours, read_template
 from enforcer.live.selector import Labels, labels_of
 
 # The watched kinds whose objects are read whole: kind and API version of each resource.
@@ -65,6 +65,7 @@ class Known:
     created_at: int | None
     labels: Labels
     notes: Labels
+    marks: Labels
     stopped: Stopped | None
     lack: Lack | None = None
 
@@ -80,7 +81,8 @@ def read_owner(raw: Json, reference: Reference, alike: Alike, lack: Lack | None 
         controller_of(metadata),
         instant_ms(metadata.get("creationTimestamp")),
         alike.one(labels_of(texts(metadata.get("labels")))),
-        alike.one(notes_of(annotations)),
+        alike.one(ours(annotations)),
+        alike.one(ours(mapping(metadata.get("labels")))),
         _stopped(annotations.get(STOPPED)),
         lack,
     )

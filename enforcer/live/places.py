@@ -1,18 +1,17 @@
 """Places: in which pool pods would be, and what else of the cluster decides where; as far as it is understood."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cached_property
 
-from collector.kubernetes.allocations import requested_parts
 from enforcer.live.asked import Asked, Relation
-from enforcer.live.hosts import Host
+from enforcer.live.holders import UNKNOWN
+from enforcer.live.hosts import Host, weighed
 from enforcer.live.scene import Scene
-from enforcer.live.seen import Seen
 from enforcer.live.selector import Labels
 from enforcer.live.volumes import reached
 from enforcer.shape import Shape, allowed
 
-UNKNOWN = "unknown"
 BY_CLAIMS = "GPUs of a pool where dynamic resource allocation gives them"
 BESIDE_OTHERS = "places by where pods of others are"
 KEPT_APART = "a place that pods of others keep others from"
@@ -23,13 +22,14 @@ class Places:
     """Where pods that wait may be, as nodes and other pods are; `workload_of` has the UID of each pod's workload."""
 
     def __init__(self, scene: Scene, hosts: Collection[Host], workload_of: Mapping[str, str]) -> None:
-        self._scene, self._hosts = scene, hosts
-        self._labels: dict[str, dict[Labels, set[str]]] = {}
-        self._keepers: set[tuple[str, Relation, str]] = set()
-        for pod in scene.pods.values():
-            uid = workload_of[pod.uid]
-            self._labels.setdefault(pod.namespace, {}).setdefault(pod.labels, set()).add(uid)
-            self._keepers |= {(pod.namespace, each, uid) for each in pod.asked.relations if each.apart}
+        self._scene, self._hosts, self._workload_of = scene, hosts, workload_of
+        self._keepers = {
+            (pod.namespace, each, workload_of[pod.uid])
+            for pod in scene.pods.values()
+            if pod.asked.relations
+            for each in pod.asked.relations
+            if each.apart
+        }
         self._pools: dict[Asked, tuple[str, Host | None]] = {}
         self._by_claims = {
             host.node.pool for host in hosts if any(" " in unit for unit, _ in host.node.units)
@@ -54,8 +54,7 @@ class Places:
 
     def parts_of(self, asked: Asked) -> int:
         """What one such pod would hold in its pool."""
-        _, host = self.of(asked)
-        return requested_parts(asked, host.machine if host else None)
+        return weighed(asked, self.of(asked)[1])
 
     def shape_of(self, asked: Asked, uid: str, namespace: str, labels: Labels, pool: str) -> Shape:
         """The shape of such a pod of a workload: with where its volumes are, and what other pods mean for it."""
@@ -87,6 +86,15 @@ class Places:
             unsure=tuple(dict.fromkeys(doubts)),
         )
 
+    @cached_property
+    def _labels(self) -> dict[str, dict[Labels, set[str]]]:
+        """The labels that there are in each namespace, and of each the workloads that have such pods."""
+        found: dict[str, dict[Labels, set[str]]] = {}
+        for pod in self._scene.pods.values():
+            of = found.setdefault(pod.namespace, {}).setdefault(pod.labels, set())
+            of.add(self._workload_of[pod.uid])
+        return found
+
     def _meant(self, relation: Relation, uid: str, namespace: str, labels: Labels) -> tuple[bool, bool]:
         """Whether it means pods of the workload itself, and whether pods of others."""
         spaces = relation.namespaces or (namespace,)
@@ -105,16 +113,6 @@ class Places:
             and relation.selector.means(dict(labels))
             for space, relation, whose in self._keepers
         )
-
-
-def pool_of_most(pods: Iterable[tuple[Seen, int]], hosts: Mapping[str, Host]) -> str:
-    """The pool in which pods hold the most parts; by name, where that is several."""
-    held: dict[str, int] = {}
-    for pod, parts in pods:
-        host = hosts.get(pod.node)
-        if host is not None:
-            held[host.node.pool] = held.get(host.node.pool, 0) + parts
-    return min(held, key=lambda pool: (-held[pool], pool), default=UNKNOWN)
 
 
 def _largest(hosts: Collection[Host]) -> tuple[str, Host | None]:

@@ -3,25 +3,17 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from analytics.judged import SERVING
-from collector.kubernetes.allocations import requested_parts
 from collector.kubernetes.claims import existing
-from collector.kubernetes.values import instant_ms
-from enforcer.book import spared_until_ms
 from enforcer.live.coming import scaled_up
-from enforcer.live.groups import Group, counted, gather, without_people
+from enforcer.live.groups import Teams, counted, gather
+from enforcer.live.holders import workloads_of
 from enforcer.live.hosts import Host
-from enforcer.live.places import Places, pool_of_most
+from enforcer.live.places import Places
 from enforcer.live.scene import Scene
-from enforcer.live.seen import BORROWABLE, CHECKPOINT_AT, KEEP_UNTIL, Seen
-from enforcer.live.selector import Labels
+from enforcer.live.seen import KEEP_UNTIL, Seen
 from enforcer.live.waits import waiting_of
-from enforcer.snapshot import Budget, Coming, Node, Pod, Promise, Snapshot, Taking, Workload
-from enforcer.ways import lost_for_good, way_down
+from enforcer.snapshot import Budget, Coming, Node, Promise, Snapshot, Taking
 from quartermaster.pool import pool_of
-from quartermaster.team import team_of
-
-_BEHIND_A_SERVICE = {"Deployment", "StatefulSet", "ReplicaSet", "Rollout"}
 
 
 class Reading:
@@ -31,13 +23,6 @@ class Reading:
         self.scene, self.at_ms = scene, at_ms
         self.groups = dict(sorted(gather(scene).items()))
         self.hosts = _with_claimed(scene)
-        self._teams: dict[tuple[str, Labels, tuple[int, ...]], str] = {}
-        self.parts = {
-            pod.uid: self._parts(pod)
-            for group in self.groups.values()
-            for pod in group.pods
-            if pod.node and pod.asks_for_gpus
-        }
 
     def snapshot(self, seen_at_ms: int, promises: Sequence[Promise], takings: Sequence[Taking]) -> Snapshot:
         """The snapshot. `takings` of which nobody is there any more are left out."""
@@ -45,14 +30,11 @@ class Reading:
         gpu_hosts = [host for _, host in sorted(self.hosts.items()) if host.node.unit_parts]
         places = Places(self.scene, gpu_hosts, workload_of)
         with_gpus = [group for group in self.groups.values() if counted(group.pods)]
-        workloads = tuple(each for group in with_gpus if (each := self._workload(group)) is not None)
+        teams = Teams(self.scene.settings, self.at_ms)
+        workloads = workloads_of(with_gpus, self.scene, self.hosts, teams, self.at_ms)
+        waits = (waiting_of(each, self.scene, places, takings, teams) for each in self.groups.values())
+        waiting = tuple(each for each in waits if each is not None)
         queues = bool(self.scene.queued or self.scene.gangs)
-        waits = [
-            (group, found)
-            for group in self.groups.values()
-            if (found := waiting_of(group, self.scene, places, takings, self.team)) is not None
-        ]
-        waiting = tuple(found for _, found in waits)
         uids = {each.uid for each in (*workloads, *waiting)}
         return Snapshot(
             self.scene.settings.cluster,
@@ -76,89 +58,8 @@ class Reading:
 
     def kept_until_ms(self) -> dict[str, int]:
         """Until when people keep workloads by annotation, as they wrote it; what is no instant keeps nothing."""
-        found = {uid: _latest(group, KEEP_UNTIL) for uid, group in self.groups.items() if counted(group.pods)}
+        found = {uid: group.latest(KEEP_UNTIL) for uid, group in self.groups.items() if counted(group.pods)}
         return {uid: at_ms for uid, at_ms in found.items() if at_ms is not None}
-
-    def team(self, namespace: str, labels: Labels, user_patterns: tuple[int, ...]) -> str:
-        """The team of pods with such labels, now."""
-        key = namespace, labels, user_patterns
-        known = self._teams.get(key)
-        if known is None:
-            settings = self.scene.settings
-            known = self._teams[key] = team_of(
-                settings.rules,
-                self.at_ms,
-                cluster=settings.cluster,
-                namespace=namespace,
-                labels=without_people(labels, settings),
-                user_patterns=user_patterns,
-            )
-        return known
-
-    def _workload(self, group: Group) -> Workload | None:
-        bound = [pod for pod in group.pods if pod.node]
-        if not counted(bound):
-            return None
-        scene = self.scene
-        first = next(pod for pod in bound if pod.asks_for_gpus)
-        labels = {
-            key: value
-            for told in (*(each.labels for each in group.above), *dict.fromkeys(pod.labels for pod in bound))
-            for key, value in without_people(told, scene.settings).items()
-        }
-        wishes = group.wishes
-        told = {each[BORROWABLE].lower() for each in wishes if BORROWABLE in each}
-        owner = group.owner
-        way = way_down(group.kind) if owner is not None and not group.queued else ""
-        serving = group.kind in SERVING or (
-            group.kind in _BEHIND_A_SERVICE
-            and any(scene.services.over(*key) for key in {(pod.namespace, pod.labels) for pod in bound})
-        )
-        saved = _latest(group, CHECKPOINT_AT)
-        return Workload(
-            group.uid,
-            group.kind,
-            group.namespace,
-            group.name,
-            self.team(first.namespace, first.labels, first.user_patterns),
-            pool_of_most(((pod, self.parts.get(pod.uid, 0)) for pod in bound), self.hosts),
-            tuple(map(self._pod, bound)),
-            version=owner.version if owner is not None else "",
-            priority=max(pod.priority for pod in bound),
-            preemptible="false" not in told and all(pod.preemptible for pod in bound),
-            serving=serving,
-            labels=labels,
-            checkpoint_at_ms=saved if saved is not None and saved <= self.at_ms else None,
-            lost_for_good=lost_for_good(group.kind),
-            spared_until_ms=max((spared_until_ms(each) for each in wishes), default=0),
-            way_down=way,
-        )
-
-    def _pod(self, pod: Seen) -> Pod:
-        told = (at for at in (pod.bound_at, pod.created_at) if at is not None)
-        started = pod.started_at
-        return Pod(
-            pod.uid,
-            pod.namespace,
-            pod.name,
-            pod.node,
-            pod.asked.shape,
-            self.parts.get(pod.uid, 0),
-            min(next(told, self.at_ms), self.at_ms),
-            started if started is not None and started <= self.at_ms else None,
-            pod.terminating,
-            self.scene.budgets.over(pod.namespace, pod.labels),
-            pod.version,
-        )
-
-    def _parts(self, pod: Seen) -> int:
-        host = self.hosts.get(pod.node)
-        held = requested_parts(pod.asked, host.machine if host is not None else None)
-        for name in pod.claims:
-            given = self.scene.grants.given_to(pod.uid, pod.namespace, name)
-            if given is not None:
-                held += given.unnamed_parts + sum(parts for _, parts in given.units)
-        return held
 
     def _nodes(self, hosts: Collection[Host], told: Collection[str]) -> Iterator[Node]:
         """The nodes, less what pods take that are in no workload of the snapshot."""
@@ -224,8 +125,3 @@ def _less(node: Node, pods: Collection[Seen]) -> Node:
         most_pods=max(0, node.most_pods - len(pods)),
         units=tuple((unit, max(0, count - taken.get(unit, 0))) for unit, count in node.units),
     )
-
-
-def _latest(group: Group, note: str) -> int | None:
-    told = (instant_ms(each.get(note)) for each in group.wishes)
-    return max((at_ms for at_ms in told if at_ms is not None), default=None)

@@ -18,12 +18,14 @@ from enforcer.live.alike import Alike
 from enforcer.live.coming import Ordered, ScaleUp, read_ordered, read_scaled
 from enforcer.live.covers import Cover, Covers, read_budget, read_service
 from enforcer.live.hosts import Host, read_host
+from enforcer.live.naming import Naming
 from enforcer.live.owners import QUEUED, WHOLE, Known, read_in_queue, read_owner, read_whole
 from enforcer.live.seen import Seen, read_seen
 from enforcer.live.volumes import Claimed, Volume, read_claimed, read_volume
+from enforcer.snapshot import Workload
 from quartermaster.clock import HOUR_MS
 
-ABOVE = "above "  # what owners above the watched kinds come as: `above <group>/<kind>`
+ABOVE = "above "  # what owners above the watched kinds come as: `above kubeflow.org/v1 PyTorchJob`
 _BY_NAME = {
     *(
         "nodes",
@@ -69,6 +71,8 @@ class Scene:
         self._services: dict[str, Cover] = {}
         self.budgets, self.services = Covers({}), Covers({})
         self._owners: dict[str, Owner] = {}
+        self.named = Naming(settings)
+        self.kept: dict[str, tuple[tuple[object, ...], Workload]] = {}  # workloads as they were read last
         self.fleet = Fleet(settings)
         self.grants = Grants(settings, self.fleet)
         self._alike = Alike()
@@ -163,12 +167,11 @@ class Scene:
         )
 
     def _above(self, event: Event, key: str) -> bool:
-        group, _, kind = event.kind.removeprefix(ABOVE).rpartition("/")
-        metadata = mapping(event.object.get("metadata"))
-        wanted = self.wanted.get((group, kind))
-        if event.type == GONE or wanted is None:
+        if event.type == GONE:
             return self._know(key, None)
-        reference = Reference(wanted.api_version, kind, text(metadata.get("name")), key)
+        version, _, kind = event.kind.removeprefix(ABOVE).partition(" ")
+        name = text(mapping(event.object.get("metadata")).get("name"))
+        reference = Reference(version, kind, name, key)
         return self._know(key, read_owner(event.object, reference, self._alike))
 
     def _know(self, key: str, now: Known | None) -> bool:

@@ -23,7 +23,7 @@ STOPPED = f"{PREFIX}stopped"
 class Seen:
     """What is kept of a pod that is not over. Times are epoch milliseconds; `node` is empty while it is not bound.
 
-    `notes` are its annotations of ours; `user_patterns` what the team rules need of its person.
+    `notes` and `marks` are its annotations and labels of ours; `user_patterns` what the team rules need of its person.
     """
 
     uid: str
@@ -43,6 +43,7 @@ class Seen:
     group: str
     labels: Labels
     notes: Labels
+    marks: Labels
     user_patterns: tuple[int, ...]
     owner: Reference | None
 
@@ -93,7 +94,8 @@ def read_seen(raw: Json, settings: Settings, alike: Alike) -> Seen | None:
         claims=alike.one(found.claims),
         group=alike.one(found.group),
         labels=alike.one(labels_of(found.labels)),
-        notes=alike.one(notes_of(mapping(metadata.get("annotations")))),
+        notes=alike.one(ours(mapping(metadata.get("annotations")))),
+        marks=alike.one(ours(mapping(metadata.get("labels")))),
         user_patterns=alike.one(_patterns(found, settings)),
         owner=alike.one(owner) if owner else None,
     )
@@ -114,10 +116,9 @@ def read_template(raw: Json, settings: Settings, alike: Alike) -> Template | Non
     )
 
 
-def notes_of(annotations: Json) -> Labels:
-    """The annotations that are ours, but the one on what was stopped, which is read as a whole where it stands."""
-    ours = {key: value for key, value in annotations.items() if key.startswith(PREFIX) and key != STOPPED}
-    return labels_of(texts(ours))
+def ours(told: Json) -> Labels:
+    """The annotations or labels that are ours, but the note on what was stopped, which is read where it stands."""
+    return labels_of(texts({key: told[key] for key in told if key.startswith(PREFIX) and key != STOPPED}))
 
 
 def _asked(spec: Json, found: Pod, settings: Settings) -> Asked:

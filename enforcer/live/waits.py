@@ -1,10 +1,10 @@
 """What of a workload waits: pods that are not bound, what a quota refuses, what a queue or the enforcer holds back."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from enforcer.live.asked import Asked
-from enforcer.live.groups import Group
+from enforcer.live.groups import Group, Teams
 from enforcer.live.owners import Known
 from enforcer.live.places import Places
 from enforcer.live.scene import Scene
@@ -29,7 +29,6 @@ _GANGS = {
     ),
 }
 _MOST_PODS = 1_000_000
-Teams = Callable[[str, Labels, tuple[int, ...]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class _Wish:
 
 
 def waiting_of(
-    group: Group, scene: Scene, places: Places, takings: Sequence[Taking], team: Teams
+    group: Group, scene: Scene, places: Places, takings: Sequence[Taking], teams: Teams
 ) -> Waiting | None:
     """What waits of a workload; None where nothing does, or its owners are not known yet.
 
@@ -79,7 +78,7 @@ def waiting_of(
         group.kind,
         group.namespace,
         group.name,
-        team(group.namespace, first.labels, first.user_patterns),
+        teams.of(group.namespace, first.labels, first.user_patterns),
         name,
         tuple(sorted(asked, key=repr)),
         min(each.since_ms for each in wishes),

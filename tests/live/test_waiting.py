@@ -67,7 +67,7 @@ def test_half_of_a_gang_waits():
     told = Told().see("nodes", node())
     owner_ = owned("PyTorchJob", "llm", "kubeflow.org/v1")
     told.see("pods", pod("a", owner=owner_, started=3), pod("b", bound=None, owner=owner_))
-    found = told.see("above kubeflow.org/PyTorchJob", owner("llm")).waiting()
+    found = told.see("above kubeflow.org/v1 PyTorchJob", owner("llm")).waiting()
     assert (found.count, found.gang_minimum) == (1, 2), "bound ones count: all run, or none does"
 
 

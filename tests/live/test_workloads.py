@@ -83,9 +83,9 @@ def test_owners_of_kinds_that_are_not_watched_are_wanted_and_their_metadata_is_e
     assert list(told.scene.wanted) == [("kubeflow.org", "PyTorchJob")]
     assert told.workload().way_down == ""
     bare = {"metadata": {"name": "llm", "namespace": "ns", "uid": "uid-llm", "resourceVersion": "5"}}
-    found = told.see("above kubeflow.org/PyTorchJob", bare).workload()
+    found = told.see("above kubeflow.org/v1 PyTorchJob", bare).workload()
     assert (found.uid, found.version, found.way_down) == ("uid-llm", "5", "suspend")
-    told.gone("above kubeflow.org/PyTorchJob", bare)
+    told.gone("above kubeflow.org/v1 PyTorchJob", bare)
     assert told.workload().way_down == "", "an owner that is gone is not acted upon"
 
 
@@ -249,7 +249,7 @@ def test_a_service_without_a_selector_or_for_others_stands_before_nobody():
 def test_kinds_that_always_serve():
     told = Told().see("nodes", node())
     told.see("pods", pod("a", owner=owned("InferenceService", "x", "serving.kserve.io/v1beta1"), started=3))
-    told.see("above serving.kserve.io/InferenceService", owner("x"))
+    told.see("above serving.kserve.io/v1beta1 InferenceService", owner("x"))
     assert told.workload().serving is True
 
 

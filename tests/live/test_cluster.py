@@ -1,0 +1,271 @@
+"""On a real control plane with fake GPU nodes: what a live cluster says, and what is planned on it."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.talk import connect
+from collector.log import Log
+from enforcer.idleness import Findings
+from enforcer.live.cluster import CONNECTIONS, LiveCluster
+from enforcer.live.resources import WATCHED
+from enforcer.plan import Act, Verdict
+from enforcer.planner import plan
+from enforcer.snapshot import Budget, Promise, Snapshot, Waiting, Workload
+from quartermaster.clock import now_ms
+from quartermaster.config.clusters import KubernetesPart
+from quartermaster.config.policy import PolicyPart
+from quartermaster.parts import GPU_PARTS
+from quartermaster.team import Rule
+from tests.enforcer.clusters import UTC
+from tests.kube.test_cluster import PLACES, until
+from tests.servers.controlplane import ControlPlane
+from tests.servers.fleet import Ground
+from tests.servers.objects import define, make
+
+ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "enforcer-read.yaml"
+RULES = (
+    Rule("owners", label_key="team", label_value="owners"),
+    Rule("borrowers", label_key="team", label_value="borrowers"),
+)
+G = GPU_PARTS
+Clusters = Callable[..., LiveCluster]
+
+
+@pytest.fixture
+def enforcers_token(control_plane: ControlPlane) -> str:
+    """A token of the service account that deploy/rbac makes, with the rights to read alone."""
+    for each in yaml.safe_load_all(ROLES.read_text(encoding="utf-8")):
+        make(control_plane, PLACES[each["kind"]], each)
+    path = f"{PLACES['ServiceAccount']}/enforcer/token"
+    return control_plane.call("POST", path, {"spec": {}})["status"]["token"]
+
+
+@pytest.fixture
+def clusters(control_plane: ControlPlane, enforcers_token: str) -> Iterator[Clusters]:
+    """Watches the control plane, with the rights to read unless another token is given."""
+    started: list[LiveCluster] = []
+
+    def start(token: str = "", name: str = "c") -> LiveCluster:
+        path = control_plane.kubeconfig_of(token or enforcers_token)
+        part = KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
+        api = connect(part, name, CONNECTIONS)
+        live = LiveCluster(Settings(name, rules=RULES), api, now_ms, Log("plain"))
+        started.append(live)
+        live.start()
+        until(lambda: live.settled)
+        return live
+
+    yield start
+    for live in started:
+        live.stop()
+
+
+def template(ground: Ground, gpus: int, labels: dict[str, str], **spec: Any) -> dict[str, Any]:
+    wanted = {"limits": {"nvidia.com/gpu": str(gpus)}}
+    container = {"name": "main", "image": "example.test/work", "resources": wanted}
+    return {"metadata": {"labels": labels}, "spec": ground.on_own_nodes({"containers": [container], **spec})}
+
+
+def a_job(ground: Ground, name: str, gpus: int, pods: int, team: str, **metadata: Any) -> dict[str, Any]:
+    spec = {
+        "parallelism": pods,
+        "completions": pods,
+        "template": template(ground, gpus, {"team": team}, restartPolicy="Never"),
+    }
+    path = f"/apis/batch/v1/namespaces/{ground.namespace}/jobs"
+    return ground.plane.call("POST", path, {"metadata": {"name": name, **metadata}, "spec": spec})
+
+
+def bound(ground: Ground, count: int) -> None:
+    ground.wait(
+        f"{ground.path}/pods",
+        lambda found: sum(pod["status"].get("phase") == "Running" for pod in found["items"]) >= count,
+    )
+
+
+def of(snapshot: Snapshot, ground: Ground) -> tuple[dict[str, Workload], dict[str, Waiting]]:
+    """The test's own, by name."""
+    return (
+        {each.name: each for each in snapshot.workloads if each.namespace == ground.namespace},
+        {each.name: each for each in snapshot.waiting if each.namespace == ground.namespace},
+    )
+
+
+def settled_on(live: LiveCluster, ground: Ground, *names: str) -> Snapshot:
+    """A snapshot in which all of these are, by name."""
+    found: list[Snapshot] = []
+
+    def there() -> bool:
+        found[:] = [live.snapshot(now_ms())]
+        workloads, waiting = of(found[0], ground)
+        return {*names} <= {*workloads, *waiting}
+
+    until(there)
+    return found[0]
+
+
+def test_what_a_real_cluster_says(clusters: Clusters, ground: Ground):
+    node = ground.node(labels={"rack": "r1"})
+    job = a_job(ground, "train", 1, 2, "borrowers", annotations={"quartermaster/exclude": "true"})
+    apps = f"/apis/apps/v1/namespaces/{ground.namespace}/deployments"
+    labels = {"app": "web"}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template(ground, 2, labels)}
+    ground.plane.call("POST", apps, {"metadata": {"name": "web"}, "spec": spec})
+    service = {"metadata": {"name": "web"}, "spec": {"selector": labels, "ports": [{"port": 80}]}}
+    ground.plane.call("POST", f"{ground.path}/services", service)
+    budgets = f"/apis/policy/v1/namespaces/{ground.namespace}/poddisruptionbudgets"
+    budget = {"metadata": {"name": "web"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}}}
+    ground.plane.call("POST", budgets, budget)
+    bound(ground, 3)
+    ground.wait(f"{budgets}/web", lambda found: found.get("status", {}).get("disruptionsAllowed") == 1)
+    ground.pod("picky", gpus=8, labels={"team": "owners"}, nodeSelector={"rack": "r9"})
+    live = clusters()
+    found = settled_on(live, ground, "train", "web", "picky")
+    workloads, waiting = of(found, ground)
+    train, web = workloads["train"], workloads["web"]
+    assert (train.uid, train.kind, train.team, train.way_down) == (
+        job["metadata"]["uid"],
+        "Job",
+        "borrowers",
+        "suspend",
+    )
+    assert train.spared_until_ms > now_ms(), "its people opted out"
+    path = f"/apis/batch/v1/namespaces/{ground.namespace}/jobs/train"
+    assert train.version == ground.plane.call("GET", path)["metadata"]["resourceVersion"]
+    pods = {
+        each["metadata"]["uid"]: each["metadata"]["resourceVersion"]
+        for each in ground.plane.call("GET", f"{ground.path}/pods")["items"]
+    }
+    assert {(each.uid, each.version) for each in train.pods} <= pods.items()
+    assert {(each.node, each.parts) for each in train.pods} == {(node, G)}
+    assert all(each.bound_at_ms <= (each.started_at_ms or 0) <= now_ms() for each in train.pods)
+    assert (train.serving, web.serving, web.kind) == (False, True, "Deployment")
+    assert [each.budgets for each in web.pods] == [(f"{ground.namespace}/web",)]
+    assert Budget(f"{ground.namespace}/web", 1) in found.budgets
+    picky = waiting["picky"]
+    assert (picky.kind, picky.team, picky.pods[0][0].selector) == ("Pod", "owners", (("rack", "r9"),))
+    machine = next(each for each in found.nodes if each.name == node)
+    assert (machine.pool, machine.ready, dict(machine.units)["nvidia.com/gpu"]) == (
+        "nvidia-h100-80gb-hbm3",
+        True,
+        8,
+    )
+    assert 0 <= found.at_ms - found.seen_at_ms < 70_000
+
+
+def test_an_owner_gets_the_newest_borrowers_job_with_its_real_version(clusters: Clusters, ground: Ground):
+    ground.node()
+    a_job(ground, "old", 2, 2, "borrowers")
+    bound(ground, 2)
+    time.sleep(1.1)  # the API's times are whole seconds
+    newest = a_job(ground, "new", 4, 1, "borrowers")
+    bound(ground, 3)
+    live = clusters()
+    settled_on(live, ground, "old", "new")
+    live.changed.clear()
+    a_job(ground, "mine", 4, 1, "owners")
+    assert live.changed.wait(10), "a pending pod is told at once"
+    found = settled_on(live, ground, "mine")
+    pool = of(found, ground)[1]["mine"].pool
+    promises = (Promise("owners", pool, 4 * G), Promise("borrowers", pool, 0))
+    # Other tests' nodes are of no use to it, and other tests' pods are of no team.
+    policy = PolicyPart.model_validate({"minimum_runtime": "1s", "bind_wait": "1s"})
+    made = plan(live.snapshot(now_ms() + 2000, promises), Findings(), policy, UTC)
+    answer = next(each for each in made.answers if each.title.endswith("/mine"))
+    assert answer.verdict is Verdict.TAKEN, answer.words
+    (stop,) = [each for each in made.actions if each.act is Act.STOP]
+    path = f"/apis/batch/v1/namespaces/{ground.namespace}/jobs/new"
+    there = ground.plane.call("GET", path)["metadata"]
+    assert (stop.target.uid, stop.target.version) == (there["uid"], there["resourceVersion"])
+    assert there["uid"] == newest["metadata"]["uid"]
+    (pod,) = stop.target.pods
+    pods = ground.plane.call("GET", f"{ground.path}/pods?labelSelector=job-name%3Dnew")["items"]
+    assert pod[:2] == (pods[0]["metadata"]["uid"], pods[0]["metadata"]["resourceVersion"])
+
+
+def test_a_quota_refuses_a_job_its_pods(clusters: Clusters, ground: Ground):
+    ground.node()
+    quota = {"metadata": {"name": "few"}, "spec": {"hard": {"requests.nvidia.com/gpu": "2"}}}
+    ground.plane.call("POST", f"{ground.path}/resourcequotas", quota)
+    path = f"{ground.path}/resourcequotas/few"
+    ground.wait(path, lambda found: "hard" in found.get("status", {}))
+    live = clusters()
+    a_job(ground, "wide", 2, 3, "owners")
+    found = of(settled_on(live, ground, "wide"), ground)
+    until(
+        lambda: "wide" in (waiting := of(live.snapshot(now_ms()), ground)[1]) and waiting["wide"].count == 2
+    )
+    assert set(found[0]) | set(found[1]) == {"wide"}
+
+
+def test_owners_above_are_watched_by_their_metadata(clusters: Clusters, ground: Ground):
+    anything = {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}
+    define(
+        ground.plane,
+        "kubeflow.org",
+        "v1",
+        "PyTorchJob",
+        "pytorchjobs",
+        spec={"runPolicy": anything},
+        namespaced=True,
+    )
+    path = f"/apis/kubeflow.org/v1/namespaces/{ground.namespace}/pytorchjobs"
+    body = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "llm"}, "spec": {}}
+    made = ground.plane.call("POST", path, body)
+    ground.node()
+    live = clusters()
+    reference = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "llm", "controller": True}
+    reference["uid"] = made["metadata"]["uid"]
+    a_job(ground, "part", 1, 1, "borrowers", ownerReferences=[reference])
+    bound(ground, 1)
+    found = of(settled_on(live, ground, "llm"), ground)[0]["llm"]
+    assert (found.kind, found.version, found.way_down) == (
+        "PyTorchJob",
+        made["metadata"]["resourceVersion"],
+        "suspend",
+    )
+    patch = {"metadata": {"annotations": {"quartermaster/exclude": "true"}}}
+    now = ground.plane.call("PATCH", f"{path}/llm", patch, "application/merge-patch+json")
+    until(lambda: of(live.snapshot(now_ms()), ground)[0]["llm"].version == now["metadata"]["resourceVersion"])
+    assert of(live.snapshot(now_ms()), ground)[0]["llm"].spared_until_ms > now_ms()
+
+
+def test_the_role_is_all_that_is_needed_and_names_all_that_is_watched(clusters: Clusters, ground: Ground):
+    ground.node()
+    live = clusters()
+    assert all("404" in each for each in live.troubles.values()), live.troubles
+    given = next(each for each in yaml.safe_load_all(ROLES.read_text()) if each["kind"] == "ClusterRole")
+    named = {
+        f"{plural}.{group}" if group else plural
+        for rule in given["rules"]
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+    }
+    above = {"daemonsets.apps", "cronjobs.batch"}
+    assert {each for each in named if not each.startswith("*")} - above == {each.name for each in WATCHED}
+    assert {verb for rule in given["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+def test_without_a_right_that_a_plan_needs_there_is_no_picture(
+    control_plane: ControlPlane, enforcers_token: str, ground: Ground
+):
+    token = control_plane.service_account(ground.namespace, "poor")
+    path = control_plane.kubeconfig_of(token)
+    part = KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
+    live = LiveCluster(Settings("c"), connect(part, "c", CONNECTIONS), now_ms, Log("plain"))
+    live.start()
+    try:
+        until(lambda: len(live.troubles) >= 12)
+        assert not live.settled
+        assert "403" in live.troubles["poddisruptionbudgets.policy"]
+        made = plan(live.snapshot(now_ms()), Findings(), PolicyPart(), UTC)
+        assert made.actions == ()
+        assert "picture of the cluster" in made.notes[0]
+    finally:
+        live.stop()
