@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from enforcer.act.effects import Create, Patch, annotate
 from enforcer.ladder.message import Message
-from enforcer.ladder.rung import AGAIN, Rung
+from enforcer.ladder.rung import Rung
 from quartermaster.clock import to_datetime, to_iso
 
 WARNING = "quartermaster/warning"
@@ -26,27 +26,25 @@ def event(rung: Rung, message: Message, seen: dict[str, Any], at_ms: int) -> Cre
     that the API server refuses it a second time."""
     workload = rung.workload
     spell = f"{rung.cluster} {workload.uid} {rung.stage} {rung.found.since_ms}"
-    at = to_datetime(at_ms).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    at = to_datetime(at_ms).strftime("%Y-%m-%dT%H:%M:%SZ")
     body = {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
         "metadata": {
             "name": f"quartermaster.{sha256(spell.encode()).hexdigest()[:32]}",
             "namespace": workload.namespace,
         },
-        "eventTime": at,
-        "reportingController": _COMPONENT,
-        "reportingInstance": _COMPONENT,
-        "action": "SecondWarning" if rung.stage == AGAIN else "FirstWarning",
-        "reason": _REASON,
-        "type": "Warning",
-        "note": message.brief,
-        "regarding": {
+        "involvedObject": {
             "apiVersion": str(seen.get("apiVersion", "")),
             "kind": workload.kind,
             "namespace": workload.namespace,
             "name": workload.name,
             "uid": workload.uid,
         },
+        "reason": _REASON,
+        "type": "Warning",
+        "message": message.brief,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+        "source": {"component": _COMPONENT},
     }
-    return Create(f"/apis/events.k8s.io/v1/namespaces/{quote(workload.namespace, safe='')}/events", body)
+    return Create(f"/api/v1/namespaces/{quote(workload.namespace, safe='')}/events", body)
