@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from enforcer.audit.chain import Chain
-from enforcer.audit.deed import Result
+from enforcer.audit.deed import Deed, Result
 from enforcer.audit.row import Head
 from enforcer.audit.verify import verify
 from enforcer.guard.standing import Taken
@@ -26,7 +27,7 @@ SPAWN = multiprocessing.get_context("spawn")
 PARTS = 8 * 168_000
 
 
-def of(cluster: str, *uids: str, at_ms: int = T0) -> list:
+def of(cluster: str, *uids: str, at_ms: int = T0) -> list[Deed]:
     return [intent(uid, at_ms, cluster=cluster) for uid in uids]
 
 
@@ -234,6 +235,7 @@ class Overtaken(Chain):
         self.other = other
         self.looks = 0
 
+    @override
     def _head(self, cursor: Cursor) -> Head | None:
         head = super()._head(cursor)
         self.looks += self._begun

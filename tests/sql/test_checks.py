@@ -87,6 +87,12 @@ def charge(**changed: Any) -> dict[str, Any]:
 
 
 HELD = {"allocation_id": 7, "workload_id": 9, "team": "vision", "capacity_pms": FULL, "held_pms": FULL}
+
+
+def deed(number: int, **changed: Any) -> dict[str, Any]:
+    return {"cluster": "c", "number": number, "row_hash": f"hash {number}", "phase": "intent"} | changed
+
+
 SOUND: Rows = {
     "nodes_versions": [
         {"cluster": "c", "node": "n", "start_at": 0, "pool": "p", "gpu_count": 2, "revision": 0}
@@ -150,6 +156,9 @@ SOUND: Rows = {
             "lent_pms": 4,
         }
     ],
+    "deeds": [deed(1), deed(2, phase="outcome", intent="hash 1"), deed(3, phase="answered", request_id=6)],
+    "deed_heads": [{"cluster": "c", "number": 3, "row_hash": "hash 3"}],
+    "requests": [{"cluster": "c", "request_id": 6, "kind": "freeze"}],
     "rates": [{"rate_id": 5, "card": "2026"}],
     "charges": [
         charge(),
@@ -218,6 +227,10 @@ BROKEN: dict[str, Rows] = {
     "daily_of_hourly": {"usage_daily": [day(team="late", capacity_pms=1, unallocated_pms=1)]},
     "quota_sums": {"quota_hourly": [quota(pool="q", team="x", held_pms=2, within_pms=1)]},
     "adjustments": {"charges": [charge(charge_id=4, kind="adjustment", amount="-0.010000")]},
+    "deed_numbers": {"deeds": [deed(3), deed(5)]},
+    "deed_orphans": {
+        "deeds": [deed(4, phase="outcome", intent="none"), deed(5, phase="answered", request_id=7)]
+    },
     "charge_orphans": {"charges": [charge(charge_id=5, rate_id=50), charge(charge_id=6, corrects=60)]},
     "backwards": {"gaps_versions": [{"cluster": "c", "gap_id": 2, "start_at": 5, "end_at": 4}]},
 }
@@ -228,6 +241,8 @@ EXPECTED = {
     "overlays": 2,
     "rule_one": 2,
     "charge_orphans": 2,
+    "deed_numbers": 3,
+    "deed_orphans": 2,
     "holding_orphans": 2,
     "open_on_gone_nodes": 3,
 }
