@@ -104,10 +104,14 @@ def plan_of_spoken(
     plain_pods = plain_pods and all(subject.plain_pod for _, _, subject in spoken)
     carved = {(subject.node, subject.gpu_uuid) for _, _, subject in spoken if subject.gi_id}
     table = _Table()
+    believed: dict[int, Subject] = {}  # by the subject's identity: lines of a device share it
     for line, signal, subject in spoken:
         if SIGNALS[signal].on_mig or (subject.node, subject.gpu_uuid) not in carved:
-            believed = subject if plain_pods or not subject.plain_pod else _without_pod(subject)
-            table.add(line, signal, believed)
+            known = believed.get(id(subject))
+            if known is None:
+                known = subject if plain_pods or not subject.plain_pod else _without_pod(subject)
+                believed[id(subject)] = known
+            table.add(line, signal, known)
     return table.plan(plain_pods=plain_pods, foreign=foreign)
 
 
@@ -137,6 +141,9 @@ class _Table:
     """The rows of a plan while it is made."""
 
     def __init__(self) -> None:
+        self._bases: dict[
+            tuple[int, bool], int
+        ] = {}  # by the subject's identity, and whether as the whole GPU
         self._rows: dict[Place, PlannedRow] = {}
         self._numbers: dict[Place, int] = {}
         self._holders: defaultdict[Place, dict[PodLabels, int]] = defaultdict(dict)
@@ -144,10 +151,21 @@ class _Table:
         self._again: list[tuple[int, int]] = []
 
     def add(self, line: int, signal: int, subject: Subject) -> None:
-        """Give a line its cell. The GPU's own signals go to the GPU's own series, whoever repeats them."""
-        shared = bool(subject.gi_id or subject.vgpu)
+        """Give a line its cell; the same subject is the same object as long as the table is made."""
+        as_whole = SIGNALS[signal].of_gpu and bool(subject.gi_id or subject.vgpu)
+        base = self._bases.get((id(subject), as_whole))
+        if base is None:
+            base = self._bases[id(subject), as_whole] = self._base(subject, as_whole=as_whole)
+        cell = base + signal
+        if cell in self._first:
+            self._again.append((line, cell))
+        else:
+            self._first[cell] = line
+
+    def _base(self, subject: Subject, *, as_whole: bool) -> int:
+        """The first cell of a subject's row. The GPU's own signals go to the GPU's own series, whoever repeats them."""
         pod = subject.pod if subject.pod.named else None
-        if SIGNALS[signal].of_gpu and shared:
+        if as_whole:
             place = Place(subject.node, subject.gpu_uuid, "", "")
             row = PlannedRow(place, "", subject.model, subject.device_index, subject.generation, None)
         else:
@@ -157,11 +175,7 @@ class _Table:
         known = self._rows.setdefault(place, row)
         if known.pod is None and row.pod is not None:
             self._rows[place] = replace(known, pod=row.pod)
-        cell = self._numbers.setdefault(place, len(self._numbers)) * len(SIGNALS) + signal
-        if cell in self._first:
-            self._again.append((line, cell))
-        else:
-            self._first[cell] = line
+        return self._numbers.setdefault(place, len(self._numbers)) * len(SIGNALS)
 
     def plan(self, *, plain_pods: bool, foreign: bool) -> Plan:
         """The finished plan."""

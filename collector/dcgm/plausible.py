@@ -17,6 +17,8 @@ _DIVIDE = np.array([signal.divide for signal in SIGNALS], np.float64)
 _FLOORED = _DIVIDE > 1  # a counter never runs ahead; the rest is rounded half to even
 _LOWEST = np.array([signal.lowest for signal in SIGNALS], np.float64)
 _HIGHEST = np.array([signal.highest for signal in SIGNALS], np.float64)
+# Of all other signals a blank is too high to be a value.
+_MAY_BE_BLANK = BLANKS.min() <= (_HIGHEST + 1) * _DIVIDE / _MULTIPLY
 
 
 def stored(signals: Floats) -> Floats:
@@ -27,7 +29,14 @@ def stored(signals: Floats) -> Floats:
 
 def stored_column(numbers: Floats, signal: int) -> Floats:
     """The same of many numbers of one signal."""
-    return _stored(numbers, signal)
+    multiply, divide = _MULTIPLY[signal], _DIVIDE[signal]
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = numbers * multiply if multiply > 1 else numbers
+        whole = np.floor(scaled / divide) if divide > 1 else np.rint(scaled)
+        fits = (whole >= _LOWEST[signal]) & (whole <= _HIGHEST[signal])
+    if _MAY_BE_BLANK[signal]:
+        fits &= ~np.isin(numbers, BLANKS)
+    return np.where(fits, whole + 0.0, np.nan)
 
 
 def is_value(numbers: Floats, signals: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from collector.dcgm.plan import PlannedRow
+from collector.dcgm.labels import PodLabels
+from collector.dcgm.plan import Place, PlannedRow
 from quartermaster.ids import content_id
 from quartermaster.records import LabelRef, Series
+
+_Device = tuple[Place, str, str, int, str]
 
 
 class Register:
@@ -19,6 +22,9 @@ class Register:
         self._source = source
         self._open = {series.series_id: series for series in known_series if series.end_at is None}
         self._labels = known_labels
+        # What the last page's rows said, so that what it said again is not reckoned again.
+        self._said: dict[_Device, Series] = {}
+        self._refs: dict[PodLabels, LabelRef] = {}
 
     def series(self, rows: Sequence[PlannedRow], at_ms: int) -> tuple[list[Series], list[Series]]:
         """The rows' series, and the records that say what changed.
@@ -26,12 +32,14 @@ class Register:
         A series whose device is called otherwise now ends and begins anew; one whose device speaks from a new
         node (a renamed host) ends. A series that is only absent stays open.
         """
-        present = [self._record(row, at_ms) for row in rows]
+        present = [self._again(row) or self._record(row, at_ms) for row in rows]
         ids = {series.series_id for series in present}
         devices = {(series.gpu_uuid, series.gi_id, series.vgpu) for series in present}
         news: list[Series] = []
         for number, series in enumerate(present):
             was = self._open.get(series.series_id)
+            if was is series:
+                continue
             if was is not None and replace(series, start_at=was.start_at, revision=was.revision) == was:
                 present[number] = was
                 continue
@@ -45,6 +53,7 @@ class Register:
             if series.series_id not in ids and (series.gpu_uuid, series.gi_id, series.vgpu) in devices:
                 news.append(_ended(series, at_ms))
                 del self._open[series.series_id]
+        self._said = {_device(row): series for row, series in zip(rows, present, strict=True)}
         return present, news
 
     def ended(self, at_ms: int) -> list[Series]:
@@ -53,7 +62,12 @@ class Register:
 
     def labels(self, rows: Sequence[PlannedRow]) -> tuple[list[LabelRef | None], list[LabelRef]]:
         """The rows' label sets, and those of them that the ledger does not have."""
-        refs = [self._label_ref(row) for row in rows]
+        refs = [
+            None if row.pod is None else self._refs.get(row.pod) or self._label_ref(row.pod) for row in rows
+        ]
+        self._refs = {
+            row.pod: ref for row, ref in zip(rows, refs, strict=True) if row.pod is not None and ref
+        }
         news: list[LabelRef] = []
         for ref in refs:
             if ref is not None and ref.label_ref not in self._labels:
@@ -82,12 +96,19 @@ class Register:
             target=self._target,
         )
 
-    def _label_ref(self, row: PlannedRow) -> LabelRef | None:
-        pod = row.pod
-        if pod is None:
-            return None
+    def _again(self, row: PlannedRow) -> Series | None:
+        """The row's series, if the last page had it just so and it is still open."""
+        said = self._said.get(_device(row))
+        return said if said is not None and self._open.get(said.series_id) is said else None
+
+    def _label_ref(self, pod: PodLabels) -> LabelRef:
         key = (pod.namespace, pod.pod, pod.container, pod.pod_uid, pod.hpc_job)
         return LabelRef(self._cluster, content_id("labels", *key), *key)
+
+
+def _device(row: PlannedRow) -> _Device:
+    """What a row says of its device; which pod it names is none of the series' business."""
+    return row.place, row.profile, row.model, row.device_index, row.generation
 
 
 def _ended(series: Series, at_ms: int) -> Series:

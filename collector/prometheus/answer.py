@@ -2,9 +2,9 @@
 
     [[1700000000.123,"0.5"],[1700000030.123,"0.75"]]   →   1700000000.123,0.5,⏎1700000030.123,0.75,⏎
 
-One `bytes.translate` turns the samples of all series into lines of a table, which a CSV reader turns into
-numbers: 16 M samples a second and core, where decoding JSON gives 1.5 M (docs/adr/0015). What that does not
-fit goes the long way, with the same result.
+One `bytes.translate` turns the samples of many series into lines of a table, which a CSV reader turns into
+numbers, piece by piece as the answer comes: a piece stays in the processor's cache, and no answer is held whole
+(docs/adr/0015). What is laid out otherwise goes the long way, with the same result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,9 @@ _BETWEEN = b'"]]},{"metric":'
 _VALUES = b',"values":[['
 _LAST = b'"]]}'
 _TABLE = bytes.maketrans(b'"]', b",\n")
+_COLUMNS = {"column_1": pl.Float64, "column_2": pl.Float64, "column_3": pl.String}
+# So much of an answer is understood at once; and before so much of it the first series must begin.
+_AT_ONCE, _BEGINNING = 2 << 20, 64 << 10
 _LATEST_S = 1e12  # beyond it no timestamp is one
 
 
@@ -50,16 +53,61 @@ class NoAnswer(ValueError):  # noqa: N818
     """The text is no answer of a Prometheus to a range query; the message says what it is."""
 
 
-def read(body: bytes | bytearray) -> Answer:
-    """The answer in a response's body. Raises NoAnswer."""
-    text = bytes(body)
-    found = _fast(text)
-    answer = found if found is not None else _slow(text)
-    rises = np.diff(answer.at_ms) > 0
-    rises[answer.starts[(answer.starts > 0) & (answer.starts < answer.samples)] - 1] = True
-    if not rises.all():
-        raise NoAnswer("its timestamps do not rise")
-    return answer
+class Reading:
+    """An answer while it comes: `feed` takes the next bytes of a response's body, `answer` is for its end."""
+
+    def __init__(self) -> None:
+        self._before: bytes | None = None  # what stands before the first series
+        self._waiting: list[bytes] = []  # what has come and is not understood yet
+        self._size, self._due = 0, _AT_ONCE
+        self._parts: list[_Part] = []
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes. Raises NoAnswer."""
+        self._waiting.append(piece)
+        self._size += len(piece)
+        if self._size < self._due:
+            return
+        text = self._text()
+        cut = text.rfind(_BETWEEN) if self._before is not None else -1
+        if cut < 0:
+            self._wait(text, 2 * len(text))
+            return
+        self._parts.append(_part(text[:cut]))
+        rest = text[cut + len(_BETWEEN) :]
+        self._wait(rest, len(rest) + _AT_ONCE)
+
+    def answer(self) -> Answer:
+        """The whole answer, once nothing more comes. Raises NoAnswer."""
+        text, before = self._text(), self._before
+        last = text.rfind(_LAST)
+        envelope = None if before is None or last < 0 else _envelope(before + text[last + len(_LAST) :])
+        if envelope is not None and envelope.get("resultType") == "matrix" and envelope.get("result") == []:
+            end = _part(text[:last])
+        else:
+            whole = text if before is None else before + _FIRST + text
+            envelope = _envelope(whole)
+            if envelope is None:
+                raise NoAnswer(f"it is no answer of a Prometheus, but {' '.join(_shown(whole).split())!r}")
+            end = _series(envelope)
+        parts = [*self._parts, end]
+        return Answer(
+            tuple(head for part in parts for head in part.heads),
+            _starts([count for part in parts for count in part.counts]),
+            np.concatenate([part.at_ms for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            envelope["warnings"],
+        )
+
+    def _text(self) -> bytes:
+        """What waits, from the first series on once that has begun."""
+        text = b"".join(self._waiting)
+        if self._before is None and (first := text.find(_FIRST, 0, _BEGINNING)) >= 0:
+            self._before, text = text[:first], text[first + len(_FIRST) :]
+        return text
+
+    def _wait(self, rest: bytes, due: int) -> None:
+        self._waiting, self._size, self._due = [rest], len(rest), due
 
 
 def labels_of(head: bytes) -> dict[str, str]:
@@ -73,28 +121,47 @@ def labels_of(head: bytes) -> dict[str, str]:
     return {str(key): str(value) for key, value in cast(dict[object, object], labels).items()}
 
 
-def _fast(text: bytes) -> Answer | None:
-    """The answer as servers write it; None where the text is not laid out so."""
-    first, last = text.find(_FIRST), text.rfind(_LAST)
-    if first < 0 or last < first:
-        return None
-    envelope = _envelope(text[:first] + text[last + len(_LAST) :])
-    if envelope is None or envelope.get("resultType") != "matrix" or envelope.get("result") != []:
-        return None
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some series of an answer, one after the other: their heads, how many samples each has, and the samples."""
+
+    heads: Sequence[bytes]
+    counts: Sequence[int]
+    at_ms: Instants
+    values: Floats
+
+    def __post_init__(self) -> None:
+        rises = np.diff(self.at_ms) > 0
+        firsts = _starts(self.counts)
+        rises[firsts[(firsts > 0) & (firsts < len(self.at_ms))] - 1] = True
+        if not rises.all():
+            raise NoAnswer("its timestamps do not rise")
+
+
+def _part(text: bytes) -> _Part:
+    """Series as servers write them, from behind the first `{"metric":` to before the last `"]]}`."""
+    found = _fast(text)
+    if found is not None:
+        return found
+    try:
+        return _series({"resultType": "matrix", "result": orjson.loads(b"[" + _FIRST + text + _LAST + b"]")})
+    except orjson.JSONDecodeError as error:
+        raise NoAnswer(f"its series are no JSON: {error}") from error
+
+
+def _fast(text: bytes) -> _Part | None:
+    """Such series; None where they are not laid out so."""
     heads: list[bytes] = []
     texts: list[bytes] = []
-    for piece in text[first + len(_FIRST) : last].split(_BETWEEN):
+    for piece in text.split(_BETWEEN):
         head, found, samples = piece.partition(_VALUES)
-        if not found:
+        if not found or _FIRST in head:
             return None
         heads.append(head)
         texts.append(samples)
-    counts = [samples.count(b"],[") + 1 for samples in texts]
+    counts = [samples.count(b"[") + 1 for samples in texts]
     numbers = _numbers((b'"],['.join(texts) + b'"]').translate(_TABLE, b",["), sum(counts))
-    if numbers is None:
-        return None
-    at_ms, values = numbers
-    return Answer(tuple(heads), _starts(counts), at_ms, values, envelope["warnings"])
+    return None if numbers is None else _Part(heads, counts, *numbers)
 
 
 def _numbers(table: bytes, count: int) -> tuple[Instants, Floats] | None:
@@ -105,7 +172,7 @@ def _numbers(table: bytes, count: int) -> tuple[Instants, Floats] | None:
         columns = pl.read_csv(
             table,
             has_header=False,
-            schema={"column_1": pl.Float64, "column_2": pl.Float64, "column_3": pl.String},
+            schema=_COLUMNS,
             columns=["column_1", "column_2"],
             null_values=["NaN"],
             quote_char=None,
@@ -147,14 +214,11 @@ def _envelope(text: bytes) -> dict[str, Any] | None:
     return {**cast(dict[str, Any], data), "warnings": tuple(warnings)}
 
 
-def _slow(text: bytes) -> Answer:
-    """The answer, however its JSON is laid out."""
-    envelope = _envelope(text)
-    if envelope is None:
-        raise NoAnswer(f"it is no answer of a Prometheus, but {' '.join(_shown(text).split())!r}")
-    result: object = envelope.get("result")
-    if envelope.get("resultType") != "matrix" or not isinstance(result, list):
-        raise NoAnswer(f"it is a {envelope.get('resultType')!r}, no range of samples")
+def _series(data: Mapping[str, Any]) -> _Part:
+    """The series of a range vector that was decoded, however its JSON was laid out."""
+    result: object = data.get("result")
+    if data.get("resultType") != "matrix" or not isinstance(result, list):
+        raise NoAnswer(f"it is a {data.get('resultType')!r}, no range of samples")
     heads: list[bytes] = []
     counts: list[int] = []
     pairs: list[tuple[float, float]] = []
@@ -167,9 +231,7 @@ def _slow(text: bytes) -> Answer:
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise NoAnswer(f"its series are not laid out as they should be: {error}") from error
     table = np.array(pairs, np.float64).reshape(-1, 2)
-    return Answer(
-        tuple(heads), _starts(counts), _milliseconds(table[:, 0]), table[:, 1], envelope["warnings"]
-    )
+    return _Part(heads, counts, _milliseconds(table[:, 0]), table[:, 1])
 
 
 def _shown(text: bytes) -> str:

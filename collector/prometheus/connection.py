@@ -8,13 +8,13 @@ import io
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import requests
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
-from collector.prometheus.answer import Answer, NoAnswer, read
+from collector.prometheus.answer import Answer, NoAnswer, Reading
 from collector.prometheus.refusal import (
     Busy,
     Partial,
@@ -126,27 +126,39 @@ class Connection:
             timeout=self._timeout_s,
             stream=True,
         )
+        reading = Reading()
         with response:
-            return read(self._body(response, _LARGEST))
+            for piece in self._all(response, _LARGEST):
+                reading.feed(piece)
+        return reading.answer()
 
-    def _body(self, response: requests.Response, most: int) -> bytes:
-        body = self._beginning(response, most)
-        if len(body) > most:
-            raise TooMuch(f"the answer has more than {most // MIB} MiB")
-        return body
+    def _all(self, response: requests.Response, most: int) -> Iterator[bytes]:
+        """The body, piece by piece. Raises TooMuch where it is more than `most`."""
+        size = 0
+        for piece in self._pieces(response):
+            size += len(piece)
+            if size > most:
+                raise TooMuch(f"the answer has more than {most // MIB} MiB")
+            yield piece
 
     def _beginning(self, response: requests.Response, most: int) -> bytes:
         """The body, up to the piece that makes it more than `most`."""
-        end = time.monotonic() + self._timeout_s * _WHOLE
         pieces: list[bytes] = []
         size = 0
-        # What has come, and no waiting for a whole piece: a server that sends byte by byte would never end it.
-        while size <= most and (piece := cast(bytes, response.raw.read1(_PIECE, decode_content=True))):
+        for piece in self._pieces(response):
             pieces.append(piece)
             size += len(piece)
+            if size > most:
+                break
+        return b"".join(pieces)
+
+    def _pieces(self, response: requests.Response) -> Iterator[bytes]:
+        """What has come, and no waiting for more of it: a server that sends byte by byte would never end it."""
+        end = time.monotonic() + self._timeout_s * _WHOLE
+        while piece := cast(bytes, response.raw.read1(_PIECE, decode_content=True)):
+            yield piece
             if time.monotonic() > end:
                 raise TooMuch(f"the answer took more than {self._timeout_s * _WHOLE:.0f} s")
-        return b"".join(pieces)
 
     def _look(self, response: requests.Response, **told: object) -> None:
         """See to it that a response is an answer of a Prometheus before anybody reads it."""
@@ -178,7 +190,7 @@ class Connection:
 
     def _warned(self, response: requests.Response) -> None:
         # prometheus-api-client reads it from here: whole, and no larger than it may be.
-        body = self._body(response, _LARGEST_SMALL)
+        body = b"".join(self._all(response, _LARGEST_SMALL))
         response.raw = io.BytesIO(body)
         try:
             told: object = response.json()

@@ -5,8 +5,9 @@ are there it is the same layout.
 """
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -51,23 +52,41 @@ class _Part:
     values: Floats
 
 
+@dataclass(slots=True)
+class _Parts:
+    """A node's series while they are gathered. Those that have the same instants share one column of them."""
+
+    parts: list[_Part] = field(default_factory=list[_Part])
+    _columns: dict[tuple[int, int, int], Instants] = field(
+        default_factory=dict[tuple[int, int, int], Instants]
+    )
+
+    def add(self, voice: Voice, at_ms: Instants, values: Floats) -> None:
+        """One more, which has samples."""
+        shape = (len(at_ms), at_ms.item(0), at_ms.item(-1))
+        known = self._columns.setdefault(shape, at_ms)
+        shared = known is not at_ms and known.tobytes() == at_ms.tobytes()
+        self.parts.append(_Part(voice, known if shared else at_ms, values))
+
+
 def sheets(answers: Iterable[Answer], voices: Voices, from_ms: int, until_ms: int) -> list[Sheet]:
     """The sheets of [from, until), by node. Samples outside it are passed over. Raises NoAnswer."""
-    by_node: dict[str, list[_Part]] = {}
+    by_node: defaultdict[str, _Parts] = defaultdict(_Parts)
     for answer in answers:
         bounds = answer.starts.tolist()
+        inside = (answer.at_ms >= from_ms) & (answer.at_ms < until_ms)
+        whole = bool(inside.all())
         for number, head in enumerate(answer.heads):
             voice = voices.of(head)
             if voice is None:
                 continue
-            first, last = bounds[number], bounds[number + 1]
-            at_ms, values = answer.at_ms[first:last], answer.values[first:last]
-            if len(at_ms) and (at_ms[0] < from_ms or at_ms[-1] >= until_ms):
-                inside = (at_ms >= from_ms) & (at_ms < until_ms)
-                at_ms, values = at_ms[inside], values[inside]
+            some = slice(bounds[number], bounds[number + 1])
+            at_ms, values = answer.at_ms[some], answer.values[some]
+            if not whole:
+                at_ms, values = at_ms[inside[some]], values[inside[some]]
             if len(at_ms):
-                by_node.setdefault(voice.subject.node, []).append(_Part(voice, at_ms, values))
-    return [_sheet(node, by_node[node]) for node in sorted(by_node)]
+                by_node[voice.subject.node].add(voice, at_ms, values)
+    return [_sheet(node, by_node[node].parts) for node in sorted(by_node)]
 
 
 def _sheet(node: str, parts: Sequence[_Part]) -> Sheet:
@@ -75,20 +94,34 @@ def _sheet(node: str, parts: Sequence[_Part]) -> Sheet:
     rows: dict[Voice, int] = {}
     for part in parts:
         rows.setdefault(part.voice, len(rows))
+    voices = tuple(rows)
+    if len(rows) == len(parts) and all(part.at_ms is at_ms for part in parts):
+        values = np.concatenate([part.values for part in parts]).reshape(len(rows), -1)
+        return Sheet(node, voices, at_ms, values, np.ones(values.shape, np.bool_), interval_ms)
+    runs = {id(part.at_ms): part.at_ms for part in parts}
+    runs = {number: _run(at_ms, column) for number, column in runs.items()}
     values = np.full((len(rows), len(at_ms)), np.nan)
     present = np.zeros(values.shape, np.bool_)
     for part in parts:
-        row = rows[part.voice]
-        if len(part.at_ms) == len(at_ms) and np.array_equal(part.at_ms, at_ms):
-            values[row], present[row] = part.values, True
+        row, run = rows[part.voice], runs[id(part.at_ms)]
+        if run is not None:
+            values[row, run], present[row, run] = part.values, True
             continue
         places = np.searchsorted(at_ms, part.at_ms)
         kept = at_ms[np.minimum(places, len(at_ms) - 1)] == part.at_ms
         values[row, places[kept]], present[row, places[kept]] = part.values[kept], True
     there = np.flatnonzero(present.any(axis=1))
-    voices = tuple(rows)
     known = tuple(voices[row] for row in there.tolist())
     return Sheet(node, known, at_ms, values[there], present[there], interval_ms)
+
+
+def _run(column: Instants, part: Instants) -> slice | None:
+    """Where a part stands in a column, if it stands there in one piece."""
+    if part is column:
+        return slice(0, len(column))
+    first = int(np.searchsorted(column, part[:1])[0])
+    run = slice(first, first + len(part))
+    return run if np.array_equal(column[run], part) else None
 
 
 def _usual_interval_ms(at_ms: Instants) -> int:
@@ -104,7 +137,7 @@ def _pages(parts: Sequence[_Part]) -> tuple[Instants, int]:
     instants = {origin: _union([part.at_ms for part in theirs]) for origin, theirs in by_origin.items()}
     first, *others = sorted(instants)
     kept, interval_ms = instants[first], _usual_interval_ms(max(instants.values(), key=len))
-    told = _told(by_origin[first])
+    told = _told(by_origin[first]) if others else set[tuple[int, str]]()
     for origin in others:
         theirs, more = instants[origin], _told(by_origin[origin])
         if more & told:
@@ -127,14 +160,9 @@ def _distance(instants: Instants, others: Instants) -> Instants:
     return np.minimum(np.abs(before), np.abs(after))
 
 
-def _union(columns: Sequence[Instants]) -> Instants:
+def _union(columns: Iterable[Instants]) -> Instants:
     """All instants of several columns in order, once; those that are the same columns cost next to nothing."""
-    longest = max(columns, key=len)
-    strangers: list[Instants] = []
-    for column in columns:
-        if column is longest or (len(column) == len(longest) and np.array_equal(column, longest)):
-            continue
-        places = np.minimum(np.searchsorted(longest, column), len(longest) - 1)
-        if not (longest[places] == column).all():
-            strangers.append(column)
+    others = {id(column): column for column in columns}
+    longest = max(others.values(), key=len)
+    strangers = [column for column in others.values() if _run(longest, column) is None]
     return np.unique(np.concatenate([longest, *strangers])) if strangers else longest

@@ -6,16 +6,17 @@
 A sheet may begin before the span: those pages tell what follows on what, and are no rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import numpy as np
 import polars as pl
 
 from collector.dcgm import plausible
 from collector.dcgm.metrics import SIGNALS
-from collector.dcgm.plan import Plan, plan_of_spoken
+from collector.dcgm.plan import Numbers, Plan, plan_of_spoken
 from collector.dcgm.register import Register
 from collector.dcgm.understand import NO_LABEL
 from collector.prometheus.answer import Floats, Instants
@@ -31,6 +32,10 @@ EXPORTER_INTERVAL_MS = 30 * SECOND_MS
 MARGIN_MS = 5 * 60 * SECOND_MS
 _LONGEST_INTERVAL_MS = 600 * SECOND_MS
 _PLANS_KEPT = 64
+# So many numbers, and what is reckoned with them, stay in the processor's cache.
+_IN_CACHE = 16_384
+_Signals = dict[int, list[Floats | None]]
+Kind = TypeVar("Kind", Instants, Floats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +62,13 @@ class _Seat:
 
 @dataclass(slots=True)
 class _Block:
-    """Rows of a segment: series × pages, row by row, and the signals that its lines have."""
+    """Rows of a segment: its series, its pages, and by signal what each row's line says; None where it has no line."""
 
     series_ids: Instants
     refs: Instants
     at_ms: Instants
     hold_ms: int
-    signals: dict[int, Floats]
-
-    @property
-    def height(self) -> int:
-        return len(self.series_ids) * len(self.at_ms)
+    signals: _Signals
 
 
 @dataclass
@@ -110,12 +111,10 @@ class Understanding:
             )
             still = frozen(sheet, max(EXPORTER_INTERVAL_MS, seat.interval_ms))
             pages[sheet.node] = _pages(sheet, still, seat.interval_ms)
-            kept = (sheet.at_ms >= from_ms) & (sheet.at_ms < until_ms)
-            if still is not None:
-                kept &= ~still.pages
+            begin, end = np.searchsorted(sheet.at_ms, (from_ms, until_ms)).tolist()
             for first, last in sheet.segments():
-                if kept[first:last].any():
-                    self._segment(sheet, slice(first, last), kept[first:last], still, gathered)
+                if max(first, begin) < min(last, end):
+                    self._segment(sheet, slice(max(first, begin), min(last, end)), still, gathered)
         return Found(
             _frame(self._cluster, gathered.blocks), tuple(gathered.series), tuple(gathered.labels), pages
         )
@@ -127,15 +126,16 @@ class Understanding:
             self._seats[node] = _Seat(register)
         return self._seats[node]
 
-    def _segment(
-        self, sheet: Sheet, pages: slice, kept: Flags, still: Frozen | None, gathered: "_Gathered"
-    ) -> None:
-        """The rows of a run of pages with one layout, of those that are `kept`."""
-        seat, at_ms = self._seats[sheet.node], sheet.at_ms[pages]
+    def _segment(self, sheet: Sheet, pages: slice, still: Frozen | None, gathered: "_Gathered") -> None:
+        """The rows of a run of pages with one layout; those that are frozen say nothing."""
+        kept = np.ones(pages.stop - pages.start, np.bool_) if still is None else ~still.pages[pages]
+        if not kept.any():
+            return
+        seat, at_ms = self._seats[sheet.node], sheet.at_ms[pages][kept]
         lines: list[int] = np.flatnonzero(sheet.present[:, pages.start]).tolist()
         plan = self._plan(sheet, lines, seat)
         if plan is not seat.plan:
-            told, new_series = seat.register.series(plan.rows, int(at_ms[kept][0]))
+            told, new_series = seat.register.series(plan.rows, int(at_ms[0]))
             refs, new_labels = seat.register.labels(plan.rows)
             seat.plan = plan
             seat.series_ids = np.array([one.series_id for one in told], np.int64)
@@ -144,13 +144,10 @@ class Understanding:
             gathered.labels += new_labels
         if not plan.rows:
             return
-        signals = _signals(plan, sheet.values[lines, pages])
+        signals = _signals(plan, [sheet.values[line, pages] for line in lines])
         if still is not None:
-            _silence_gpus(signals, plan, {gpu: flags[pages] for gpu, flags in still.gpus.items()})
-        if not kept.all():
-            signals = {number: rows[:, kept] for number, rows in signals.items()}
-        hold_ms = seat.interval_ms * 5 // 2
-        gathered.blocks.append(_Block(seat.series_ids, seat.refs, at_ms[kept], hold_ms, signals))
+            _silence_gpus(signals, plan, {gpu: flags[pages] for gpu, flags in still.gpus.items()}, kept)
+        gathered.blocks.append(_Block(seat.series_ids, seat.refs, at_ms, seat.interval_ms * 5 // 2, signals))
 
     def _plan(self, sheet: Sheet, lines: list[int], seat: _Seat) -> Plan:
         voices = [sheet.voices[line] for line in lines]
@@ -181,60 +178,76 @@ def _pages(sheet: Sheet, still: Frozen | None, interval_ms: int) -> Pages:
     return Pages(sheet.at_ms[~still.pages], interval_ms, tuple(stretches))
 
 
-def _signals(plan: Plan, values: Floats) -> dict[int, Floats]:
-    """By signal, rows × pages in the exporter's units; as Plan.signals has it for one page."""
-    pages, width = values.shape[1], len(SIGNALS)
-    flat: dict[int, Floats] = {
-        number: np.full((len(plan.rows), pages), np.nan) for number in np.unique(plan.cells % width).tolist()
-    }
-    for line, cell in zip(plan.lines.tolist(), plan.cells.tolist(), strict=True):
-        flat[cell % width][cell // width] = values[line]
-    for line, cell in zip(plan.again_lines.tolist(), plan.again_cells.tolist(), strict=True):
-        number = cell % width
-        both = np.stack([flat[number][cell // width], values[line]])
+def _signals(plan: Plan, lines: Sequence[Floats]) -> _Signals:
+    """By signal, each row's values in the exporter's units; as Plan.signals has it for one page."""
+    width = len(SIGNALS)
+    told: _Signals = {}
+    for line, cell in _pairs(plan.lines, plan.cells):
+        told.setdefault(cell % width, [None] * len(plan.rows))[cell // width] = lines[line]
+    for line, cell in _pairs(plan.again_lines, plan.again_cells):
+        number, row = cell % width, cell // width
+        both = np.stack([cast(Floats, told[number][row]), lines[line]])
         fits = plausible.is_value(both, np.full(both.shape, number, np.intp))
-        flat[number][cell // width] = np.fmax.reduce(np.where(fits, both, np.nan))
-    for cell, device in zip(plan.shared_cells.tolist(), plan.shared_devices.tolist(), strict=True):
-        rows = flat[cell % width]
-        unmatched = (rows[cell // width] == 0) & (rows[device // width] > 0)
-        rows[cell // width][unmatched] = np.nan
-    return flat
+        told[number][row] = np.fmax.reduce(np.where(fits, both, np.nan))
+    for cell, device in _pairs(plan.shared_cells, plan.shared_devices):
+        rows = told[cell % width]
+        own, whole = cast(Floats, rows[cell // width]), cast(Floats, rows[device // width])
+        rows[cell // width] = np.where((own == 0) & (whole > 0), np.nan, own)
+    return told
 
 
-def _silence_gpus(signals: dict[int, Floats], plan: Plan, still: dict[str, Flags]) -> None:
-    """What a frozen GPU shows is no value."""
-    for row, planned in enumerate(plan.rows):
-        flags = still.get(planned.place.gpu_uuid)
-        if flags is not None:
-            for rows in signals.values():
-                rows[row][flags] = np.nan
+def _pairs(first: Numbers, second: Numbers) -> Iterator[tuple[int, int]]:
+    return zip(first.tolist(), second.tolist(), strict=True)
+
+
+def _silence_gpus(signals: _Signals, plan: Plan, still: dict[str, Flags], kept: Flags) -> None:
+    """What a frozen GPU shows is no value; of all that is shown the pages stay that are `kept`."""
+    for rows in signals.values():
+        for row, planned in enumerate(plan.rows):
+            shown, flags = rows[row], still.get(planned.place.gpu_uuid)
+            if shown is not None:
+                rows[row] = (shown if flags is None else np.where(flags, np.nan, shown))[kept]
 
 
 def _frame(cluster: str, blocks: Sequence[_Block]) -> pl.DataFrame:
-    """The columns of table `samples`; what is blank, absurd or missing is null."""
-    heights = [block.height for block in blocks]
-    told = sorted({number for block in blocks for number in block.signals})
-    columns = {
-        "series_id": _joined([np.repeat(block.series_ids, len(block.at_ms)) for block in blocks]),
-        "sampled_at": _joined([np.tile(block.at_ms, len(block.series_ids)) for block in blocks]),
-        "hold_ms": np.repeat(np.array([block.hold_ms for block in blocks], np.int32), heights),
+    """The columns of table `samples`, in the table's order: by series, by time."""
+    runs = sorted(
+        (series_id, int(block.at_ms[0]), number, row)
+        for number, block in enumerate(blocks)
+        for row, series_id in enumerate(block.series_ids.tolist())
+    )
+    places = [(blocks[number], row) for _, _, number, row in runs]
+    lengths = np.array([len(block.at_ms) for block, _ in places], np.int64)
+    of_runs = {
+        "series_id": np.array([series_id for series_id, *_ in runs], np.int64),
+        "hold_ms": np.array([block.hold_ms for block, _ in places], np.int32),
+        "label_ref": np.array([block.refs[row] for block, row in places], np.int64),
     }
-    refs = _joined([np.repeat(block.refs, len(block.at_ms)) for block in blocks])
-    signals = {SIGNALS[number].column: _stored(blocks, number) for number in told}
-    return pl.DataFrame(
-        {**columns, **signals, "label_ref": pl.Series("label_ref", refs).replace(NO_LABEL, None)}
-    ).with_columns(cluster=pl.lit(cluster), source=pl.lit(SOURCE))
+    columns = {name: pl.Series(name, np.repeat(told, lengths)) for name, told in of_runs.items()}
+    columns["label_ref"] = columns["label_ref"].replace(NO_LABEL, None)
+    columns["sampled_at"] = pl.Series(
+        "sampled_at", _joined([block.at_ms for block, _ in places], np.array([], np.int64))
+    )
+    for number in sorted({number for block in blocks for number in block.signals}):
+        columns[SIGNALS[number].column] = _stored(places, number)
+    return pl.DataFrame(columns).with_columns(cluster=pl.lit(cluster), source=pl.lit(SOURCE))
 
 
-def _joined(columns: Sequence[Instants]) -> Instants:
-    return np.concatenate([np.array([], np.int64), *columns])
-
-
-def _stored(blocks: Sequence[_Block], number: int) -> pl.Series:
+def _stored(places: Sequence[tuple[_Block, int]], number: int) -> pl.Series:
+    """A signal's column; what is blank, absurd or missing is null."""
     rows = [
-        block.signals[number].ravel() if number in block.signals else np.full(block.height, np.nan)
-        for block in blocks
+        np.full(len(block.at_ms), np.nan) if shown is None else shown
+        for block, row in places
+        for shown in (block.signals[number][row] if number in block.signals else None,)
     ]
-    kind = pl.Int64 if SIGNALS[number].column == "energy_j" else pl.Int32
-    whole = plausible.stored_column(np.concatenate(rows), number)
-    return pl.Series(SIGNALS[number].column, whole, nan_to_null=True).cast(kind)
+    numbers = _joined(rows, np.array([], np.float64))
+    for first in range(0, len(numbers), _IN_CACHE):
+        some = slice(first, first + _IN_CACHE)
+        numbers[some] = plausible.stored_column(numbers[some], number)
+    name = SIGNALS[number].column
+    kind = pl.Int64 if name == "energy_j" else pl.Int32
+    return pl.Series(name, numbers, nan_to_null=True).cast(kind)
+
+
+def _joined(columns: Sequence[Kind], empty: Kind) -> Kind:
+    return cast(Kind, np.concatenate([empty, *columns]))

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typing_extensions import override
 
-from collector.prometheus.answer import NoAnswer, labels_of, read
+from collector.prometheus import answer as answers
+from collector.prometheus.answer import Answer, NoAnswer, Reading, labels_of
 from collector.prometheus.chunks import Chunk, pieces, selector
 from collector.prometheus.connection import Connection
 from collector.prometheus.estimate import estimate
@@ -30,6 +34,14 @@ def answer(*series: tuple[dict[str, str], list[tuple[float, str]]], **more: Any)
     result = [{"metric": labels, "values": [list(pair) for pair in values]} for labels, values in series]
     told = {"status": "success", "data": {"resultType": "matrix", "result": result}, **more}
     return 200, JSON, json.dumps(told, separators=(",", ":")).encode()
+
+
+def read(body: bytes, size: int = 1 << 20) -> Answer:
+    """The answer in a body that comes in pieces of a size."""
+    reading = Reading()
+    for first in range(0, len(body), size):
+        reading.feed(body[first : first + size])
+    return reading.answer()
 
 
 def refusal(status: int, error: str, kind: str = "execution", **headers: str) -> Reply:
@@ -263,6 +275,38 @@ def test_an_answer_is_read_the_same_however_it_is_laid_out() -> None:
     assert str(fast.values.tolist()) == str(slow.values.tolist())
     assert fast.starts.tolist() == slow.starts.tolist() == [0, 5, 6]
     assert labels_of(fast.heads[0]) == labels_of(slow.heads[0]) == labels
+
+
+HOSTILE = {"__name__": "x", "a": 'q"]]},{"metric":{"\\', "b": "]]},[\u202enull\u0000"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([{"__name__": "y"}, HOSTILE]), st.integers(0, 9)), max_size=12),
+    st.integers(1, 400),
+    st.integers(1, 600),
+    st.sampled_from([{}, {"warnings": ["a store is away"]}, {"isPartial": True}]),
+    st.booleans(),
+)
+def test_an_answer_is_the_same_in_whatever_pieces_it_comes(
+    series: list[tuple[dict[str, str], int]], size: int, at_once: int, more: dict[str, Any], wide: bool
+) -> None:
+    """Also where a series in the middle has no sample, or is laid out otherwise."""
+    told = [
+        (labels, [(round(1.7e9 + at + number / 8, 3), str(at / 3)) for at in range(count)])
+        for number, (labels, count) in enumerate(series)
+    ]
+    body = answer(*told, **more)[2]
+    if wide:
+        body = body.replace(b'"],[', b'"], [', 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "_AT_ONCE", at_once)
+        found = read(body, size)
+    assert [labels_of(head) for head in found.heads] == [labels for labels, _ in told]
+    assert np.diff(found.starts).tolist() == [len(samples) for _, samples in told]
+    assert found.at_ms.tolist() == [round(at * 1000) for _, samples in told for at, _ in samples]
+    assert found.values.tolist() == [float(value) for _, samples in told for _, value in samples]
+    assert bool(found.warnings) == bool(more)
 
 
 @pytest.mark.parametrize(
