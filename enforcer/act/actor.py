@@ -13,6 +13,7 @@ from typing import Protocol
 from collector.kubernetes.values import Json
 from enforcer.act.change import Change, Meant, NoChange, start, stop
 from enforcer.act.doing import Begun, Doing
+from enforcer.act.grip import grip
 from enforcer.act.hands import pod_path
 from enforcer.act.order import Order, Under, intended, refused
 from enforcer.act.seen import Seen, seen_of
@@ -106,26 +107,27 @@ class Actor:
     def _sight(self, order: Order, budgets: Sequence[Json], under: Under) -> _Sight:
         action, target = order.action, order.action.target
         try:
-            way = self._served.way(target.kind)
-            path = self._served.path(target.kind, target.namespace, target.name)
-            owner = self._hands.look(path)
+            held = grip(self._served, target.kind, target.namespace, target.name)
             pods = [self._hands.look(pod_path(target.namespace, name)) for name in order.pods.values()]
         except (NoWay, Silence) as error:
             return _Sight(order, words=str(error))
         at_ms = self._doing.wall()
         there = [pod for pod in pods if pod is not None and pod["metadata"]["uid"] in order.pods]
-        seen = seen_of(at_ms, owner, there, budgets)
-        if owner is None:
-            return _Sight(order, seen, words=f"{target.title} is gone")
+        if held is None:
+            return _Sight(order, seen_of(at_ms, None, there, budgets), words=f"{target.title} is gone")
+        metadata = held.object["metadata"]
+        # What is patched is what must not have changed.
+        seen = replace(seen_of(at_ms, held.owner, there, budgets), version=metadata["resourceVersion"])
         if action.act is Act.START:
-            change = start(way, path, owner)
+            change = start(held.way, held.path, held.object)
         else:
             meant = Meant(at_ms, under.cluster, under.plan_hash, under.epoch, action.act.value)
-            change = stop(way, path, owner, meant)
+            change = stop(held.way, held.path, held.object, meant)
         if isinstance(change, NoChange):
             return _Sight(order, seen, words=change.words)
         # The API server itself refuses it on anything but what the plan saw.
-        patch = replace(change.patch, uid=target.uid, version=target.version)
+        uid = target.uid if held.object is held.owner else metadata["uid"]
+        patch = replace(change.patch, uid=uid, version=target.version)
         return _Sight(order, seen, replace(change, patch=patch))
 
 

@@ -4,15 +4,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from collector.kubernetes.owners import Reference
 from collector.kubernetes.values import Json, mapping, objects, text
 from enforcer.act.doing import Doing
 from enforcer.act.effects import How, Operation, Patch, pointer
+from enforcer.act.grip import stands_for
 from enforcer.act.hands import pod_path
 from enforcer.act.served import NoWay
-from enforcer.act.way import WAYS
+from enforcer.act.way import IN_QUEUE, WAYS
 from enforcer.act.wire import Silence
 
 POD = "Pod"
+STOPPABLE = (*WAYS, IN_QUEUE)
 _PAGE = "500"
 
 
@@ -25,10 +28,15 @@ class Carrier:
     object: Json
 
     @property
+    def workload(self) -> Reference:
+        """The workload that it stands for."""
+        return stands_for(self.kind, self.object)
+
+    @property
     def title(self) -> str:
-        """`Kind/namespace/name`."""
-        metadata = mapping(self.object.get("metadata"))
-        return f"{self.kind}/{text(metadata.get('namespace'))}/{text(metadata.get('name'))}"
+        """`Kind/namespace/name` of the workload."""
+        namespace = text(mapping(self.object.get("metadata")).get("namespace"))
+        return f"{self.workload.kind}/{namespace}/{self.workload.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class Carriers:
     unseen: tuple[str, ...] = ()
 
 
-def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = (*WAYS, POD)) -> Carriers:
+def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = (*STOPPABLE, POD)) -> Carriers:
     """All objects of these kinds that carry any of these annotations, in all namespaces."""
     looked = doing.crew.each(lambda kind: _of_kind(doing, kind, keys), kinds)
     return Carriers(

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.kubernetes.values import Json, mapping, text
-from enforcer.act.carrying import Carrier, Carriers, carrying
+from enforcer.act.carrying import STOPPABLE, Carrier, Carriers, carrying
 from enforcer.act.change import Change, NoChange, start
 from enforcer.act.doing import Doing
 from enforcer.act.effects import Patch
+from enforcer.act.grip import grip
 from enforcer.act.mark import STOPPED, mark_of
 from enforcer.act.order import RESTORE, written
-from enforcer.act.way import WAYS
+from enforcer.act.way import IN_QUEUE
 from enforcer.audit.deed import Deed, Phase
 from quartermaster.errors import InputError
 
@@ -40,18 +41,17 @@ def named(doing: Doing, subject: str) -> Carrier:
     namespace, another, name = place.partition("/")
     if not (slash and another and name) or "/" in name:
         raise InputError(f"{subject!r} is no workload", "write it as Kind/namespace/name: Job/vision/train")
-    path = doing.served.path(kind, namespace, name)
-    found = doing.hands.look(path)
+    found = grip(doing.served, kind, namespace, name)
     if found is None:
         raise InputError(
             f"there is no {subject} in the cluster", "quartermaster actions says what was stopped"
         )
-    return Carrier(kind, path, found)
+    return Carrier(kind if found.object is found.owner else IN_QUEUE, found.path, found.object)
 
 
 def stopped_since(doing: Doing, since_ms: int) -> Carriers:
     """All owners that carry a mark of their own from since then; also one whose mark cannot be read."""
-    carriers = carrying(doing, {STOPPED}, WAYS)
+    carriers = carrying(doing, {STOPPED}, STOPPABLE)
     return Carriers(
         tuple(each for each in carriers.found if _is_since(each.object, since_ms)), carriers.unseen
     )
@@ -63,10 +63,9 @@ def restore(doing: Doing, carriers: Sequence[Carrier], asked: Asked, recorded: M
     patches: list[Patch] = []
     left: dict[str, str] = {}
     for each in carriers:
-        before = recorded.get(text(mapping(each.object.get("metadata")).get("uid")))
-        change = start(
-            WAYS[each.kind], each.path, each.object, mapping(json.loads(before)) if before else None
-        )
+        before = recorded.get(each.workload.uid)
+        way = doing.served.way(each.kind)
+        change = start(way, each.path, each.object, mapping(json.loads(before)) if before else None)
         if isinstance(change, NoChange):
             left[each.title] = change.words
             continue
@@ -94,10 +93,10 @@ def _intent(carrier: Carrier, change: Change, asked: Asked, at_ms: int) -> Deed:
         phase=Phase.INTENT,
         act=RESTORE,
         plan_hash="" if mark is None else mark.plan_hash,
-        kind=carrier.kind,
+        kind=carrier.workload.kind,
         namespace=text(metadata.get("namespace")),
-        name=text(metadata.get("name")),
-        object_uid=text(metadata.get("uid")),
+        name=carrier.workload.name,
+        object_uid=carrier.workload.uid,
         object_version=text(metadata.get("resourceVersion")),
         before=written(change.before),
         after=written(change.after),

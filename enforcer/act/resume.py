@@ -7,9 +7,10 @@ does not, it is abandoned. Only what was to be put back is put back after all, f
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from collector.kubernetes.values import Json, mapping, text
+from collector.kubernetes.values import Json
 from enforcer.act.change import Change, start
 from enforcer.act.doing import Begun, Doing
+from enforcer.act.grip import Grip, grip
 from enforcer.act.mark import is_marked, mark_of
 from enforcer.act.order import RESTORE
 from enforcer.act.served import NoWay
@@ -47,16 +48,15 @@ def _found(doing: Doing, row_hash: str, intent: Deed) -> Begun:
     """What the object says of an intent: it happened (no patch is left), it did not, or it cannot be told."""
     begun = Begun(intent, row_hash)
     try:
-        path = doing.served.path(intent.kind, intent.namespace, intent.name)
-        seen = doing.hands.look(path)
+        held = grip(doing.served, intent.kind, intent.namespace, intent.name)
     except (NoWay, Silence) as error:
         return replace(begun, is_open=True, words=str(error))
-    if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
+    if held is None or held.uid != intent.object_uid:
         return _abandoned(doing, begun, "it is gone, or another of its name is there")
-    if _happened(intent, seen):
+    if _happened(intent, held.object):
         return begun
     if intent.act == RESTORE:
-        return _owed(doing, begun, path, seen)
+        return _owed(doing, begun, held)
     return _abandoned(doing, begun, "it was begun before a restart, and nothing was changed")
 
 
@@ -67,8 +67,8 @@ def _happened(intent: Deed, seen: Json) -> bool:
     return mark is not None and mark.is_of(intent.plan_hash, intent.epoch, intent.act)
 
 
-def _owed(doing: Doing, begun: Begun, path: str, seen: Json) -> Begun:
-    change = start(doing.served.way(begun.intent.kind), path, seen)
+def _owed(doing: Doing, begun: Begun, held: Grip) -> Begun:
+    change = start(held.way, held.path, held.object)
     if isinstance(change, Change):
         return replace(begun, patch=change.patch)
     return _abandoned(doing, begun, change.words)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from collector.kubernetes.values import objects
 from enforcer.act.hands import Hands
-from enforcer.act.way import WAYS, WITHOUT_A_WAY, Way
+from enforcer.act.way import IN_QUEUE, QUEUED_WAY, QUOTAS, WAYS, WITHOUT_A_WAY, Place, Way
 
 
 class NoWay(Exception):  # noqa: N818  it is always caught and acted on
@@ -23,37 +23,38 @@ class Served:
 
     def way(self, kind: str) -> Way:
         """How owners of the kind are stopped. Raises NoWay."""
-        way = WAYS.get(kind)
+        way = QUEUED_WAY if kind == IN_QUEUE else WAYS.get(kind)
         if way is None:
             raise NoWay(WITHOUT_A_WAY.get(kind, f"no way is known to stop a {kind} and to start it again"))
         return way
 
     def collection(self, kind: str, namespace: str = "") -> str:
-        """Where all owners of the kind are, of a namespace or of all. Raises NoWay, or Silence."""
-        way = self.way(kind)
-        base = f"/apis/{way.group}/{self._version(kind, way)}"
+        """Where all objects of the kind are, of a namespace or of all. Raises NoWay, or Silence."""
+        place = QUOTAS.get(kind) or self.way(kind)
+        version = self._version(kind, place)
+        base = f"/apis/{place.group}/{version}" if place.group else f"/api/{version}"
         return (
-            f"{base}/namespaces/{quote(namespace, safe='')}/{way.plural}"
+            f"{base}/namespaces/{quote(namespace, safe='')}/{place.plural}"
             if namespace
-            else f"{base}/{way.plural}"
+            else f"{base}/{place.plural}"
         )
 
     def path(self, kind: str, namespace: str, name: str) -> str:
-        """Where an owner is. Raises NoWay, or Silence where the server does not say."""
+        """Where an object is. Raises NoWay, or Silence where the server does not say."""
         return f"{self.collection(kind, namespace)}/{quote(name, safe='')}"
 
-    def _version(self, kind: str, way: Way) -> str:
-        if len(way.versions) == 1:
-            return way.versions[0]
+    def _version(self, kind: str, place: Place) -> str:
+        if len(place.versions) == 1:
+            return place.versions[0]
         with self._lock:
             known = self._versions.get(kind)
             if known is None:
-                known = self._versions[kind] = self._ask(kind, way)
+                known = self._versions[kind] = self._ask(kind, place)
             return known
 
-    def _ask(self, kind: str, way: Way) -> str:
-        for version in way.versions:
-            found = self.hands.look(f"/apis/{way.group}/{version}")
-            if found and any(each.get("name") == way.plural for each in objects(found.get("resources"))):
+    def _ask(self, kind: str, place: Place) -> str:
+        for version in place.versions:
+            found = self.hands.look(f"/apis/{place.group}/{version}")
+            if found and any(each.get("name") == place.plural for each in objects(found.get("resources"))):
                 return version
-        raise NoWay(f"the server serves no {kind} of {way.group}, in no version that is known")
+        raise NoWay(f"the server serves no {kind} of {place.group}, in no version that is known")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collector.kubernetes.resources import KUEUE
 from quartermaster.clock import to_iso
 
 NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
@@ -12,16 +13,24 @@ _MOST_REPLICAS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How an owner is stopped: `field` is the path of the field, in which its kind of value stands."""
+class Place:
+    """Where objects of a kind are served."""
 
-    group: str
+    group: str  # "" for the core
     versions: tuple[str, ...]  # the newest first; the first that the server serves is used
     plural: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way(Place):
+    """How an owner is stopped: `field` is the path of the field, in which its kind of value stands."""
+
     field: tuple[str, ...]
 
     def down(self, at_ms: int) -> object:
         """What the field is set to."""
+        if self.field[-1] == "active":
+            return False
         if self.field[-1] == "replicas":
             return 0
         if self.field[-1] == NOTEBOOK_STOPPED:
@@ -30,6 +39,8 @@ class Way:
 
     def is_down(self, value: object) -> bool:
         """Whether a field with this value (None: absent) says that the owner is stopped."""
+        if self.field[-1] == "active":
+            return value is False
         if self.field[-1] == "replicas":
             return value == 0 and value is not False
         if self.field[-1] == NOTEBOOK_STOPPED:
@@ -44,7 +55,7 @@ class Way:
             return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_REPLICAS
         if self.field[0] == "metadata":
             return isinstance(value, str) and len(value) <= _LONGEST_KEPT and not self.is_down(value)
-        return value is False
+        return value is (self.field[-1] == "active")
 
 
 _SUSPEND, _RUN_POLICY, _SCALE = ("spec", "suspend"), ("spec", "runPolicy", "suspend"), ("spec", "replicas")
@@ -74,6 +85,14 @@ WAYS: Mapping[str, Way] = {
     "InferenceService": Way(
         "serving.kserve.io", ("v1beta1",), "inferenceservices", ("metadata", "annotations", SERVICE_STOPPED)
     ),
+}
+# What Kueue manages is stopped by Kueue's own object for it (`enforcer.act.grip`): it starts a suspended Job again.
+IN_QUEUE = "Workload"
+QUEUED_WAY = Way("kueue.x-k8s.io", KUEUE, "workloads", ("spec", "active"))
+# Quota objects, which are moved and never stopped (`enforcer.quotas`).
+QUOTAS: Mapping[str, Place] = {
+    "ResourceQuota": Place("", _V1, "resourcequotas"),
+    "ClusterQueue": Place("kueue.x-k8s.io", KUEUE, "clusterqueues"),
 }
 # Why these have no way, for whoever asks.
 WITHOUT_A_WAY: Mapping[str, str] = {
