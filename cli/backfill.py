@@ -1,7 +1,6 @@
 """`quartermaster backfill`: the history that a Prometheus has, into the ledger."""
 
 import os
-import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -54,8 +53,6 @@ def backfill(
     from sql.ledger import open_ledger
     from sql.upgrade import upgrade
 
-    # DuckDB imports pandas, where it can, at its first bound parameter: a second that nothing here needs.
-    sys.modules.setdefault("pandas", None)  # pyright: ignore[reportArgumentType]
     configuration = load_configuration(session(context).config_path(), os.environ)
     now = now_ms()
     span = _span(start, end, now)

@@ -16,6 +16,7 @@ from typing import Any, cast
 import duckdb
 
 from quartermaster.errors import InputError, LedgerError
+from quartermaster.lean import without_pandas
 from sql import revision
 from sql.catalog import Cursor, parse
 from sql.faults import understand
@@ -29,7 +30,7 @@ _BATCH_ROWS = 2_000
 
 def main() -> None:
     """Answer one request. Whatever goes wrong is an answer too, unless the process is killed."""
-    sys.modules["pandas"] = cast(Any, None)  # else DuckDB's first bound parameter imports it, for a second
+    without_pandas()
     request = json.load(sys.stdin)
     try:
         head, body = _answer(request)

@@ -7,7 +7,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
@@ -19,6 +18,7 @@ import pytest
 
 from quartermaster.clock import HOUR_MS, now_ms
 from quartermaster.errors import LedgerError
+from quartermaster.lean import without_pandas
 from sql import revision
 from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
@@ -45,7 +45,7 @@ def rows_of(writer: int, number: int) -> dict[str, pl.DataFrame]:
 
 def write_on(folder: Path, catalog: str, writer: int, acknowledged: Path) -> None:
     """Write batch after batch and note each that was acknowledged; the first may have been sent before."""
-    sys.modules["pandas"] = None  # type: ignore[assignment] # nothing here needs it, and it takes a second
+    without_pandas()
     with open_ledger(folder, catalog) as ledger, acknowledged.open("ab", buffering=0) as notes:
         number = len(acknowledged.read_bytes()) + 1
         while True:
@@ -57,7 +57,7 @@ def write_on(folder: Path, catalog: str, writer: int, acknowledged: Path) -> Non
 
 def look_after(folder: Path, catalog: str, begun: Any) -> None:
     """Compact again and again, as if time flew, so that files are removed too."""
-    sys.modules["pandas"] = None  # type: ignore[assignment]
+    without_pandas()
     with open_ledger(folder, catalog) as ledger:
         later = now_ms()
         while True:
@@ -167,7 +167,7 @@ def test_killed_for_a_long_time(place: Any, tmp_path: Path) -> None:
 
 def bring_up(folder: Path, catalog: str, begun: Any) -> None:
     """Make the ledger and bring it up, after everything is imported."""
-    sys.modules["pandas"] = None  # type: ignore[assignment]
+    without_pandas()
     import alembic.command
     import duckdb_engine
 
