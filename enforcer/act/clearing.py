@@ -5,7 +5,7 @@ as soon as that controller is stopped as well, so that nothing brings the pod ba
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -73,23 +73,27 @@ class Clearing:
         self._began = time.monotonic()
         self._controllers: dict[str, Json | None] = {}
 
-    def clear(self, pods: Sequence[Named]) -> dict[str, Cleared]:
-        """What became of each, by UID, when all go, or nothing more can be done for those that stay."""
+    def clear(self, pods: Sequence[Named], stopped: Mapping[str, Json]) -> dict[str, Cleared]:
+        """What became of each, by UID, when all go, or nothing more can be done for those that stay.
+
+        `stopped` are the owners as they were just stopped, by their paths: often the pods' own controllers.
+        """
+        self._controllers.update(stopped)
         found: dict[str, Cleared] = {}
         left: list[Named] = list(pods)
         turn = 0
         if left:
             time.sleep(self._pace.head_start_s)
         while left:
-            self._controllers.clear()
             for pod, cleared in zip(left, self._crew.each(self._step, left), strict=True):
                 found[pod.uid] = cleared
             left = [pod for pod in left if found[pod.uid].fate is Fate.STAYS]
-            stopped = any(each.fate is Fate.HELD for each in found.values())
-            if not left or stopped or self._past_s() > self._pace.patience_s:
+            held = any(each.fate is Fate.HELD for each in found.values())
+            if not left or held or self._past_s() > self._pace.patience_s:
                 break
             time.sleep(_ROUNDS_S[min(turn, len(_ROUNDS_S) - 1)])
             turn += 1
+            self._controllers.clear()
         return found
 
     def _past_s(self) -> float:

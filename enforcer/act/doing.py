@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from collector.kubernetes.values import mapping, text
+from collector.kubernetes.values import Json
 from enforcer.act.change import Change, NoChange, is_down, start
 from enforcer.act.clearing import Cleared, Clearing, Fate, Named, Pace
 from enforcer.act.crew import Crew
 from enforcer.act.effects import Came, How, Patch
+from enforcer.act.grip import grip, way_of
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
 from enforcer.act.order import RESTORE, came_of, pods_of, written
@@ -41,6 +42,7 @@ class Begun:
     at_ms: int = 0
     is_open: bool = False  # it is left to `enforcer.act.resume`
     goes_back: bool = False  # what was changed is to be put back
+    stopped: Json | None = None  # the owner, as the server answered when it was stopped
 
     @property
     def is_done(self) -> bool:
@@ -88,7 +90,13 @@ class Doing:
             if each.result is None and not each.is_open and each.intent.act == Act.STOP.value
             for uid, name in pods_of(each.intent).items()
         ]
-        cleared = clearing.clear(pods)
+        path_of = self.served.path
+        stopped = {
+            path_of(each.intent.kind, each.intent.namespace, each.intent.name): each.stopped
+            for each in begun
+            if each.stopped is not None
+        }
+        cleared = clearing.clear(pods, stopped)
         return self.crew.each(lambda each: self._seen(each, cleared), begun)
 
     def finish(self, begun: Sequence[Begun], epoch: int) -> tuple[Deed, ...]:
@@ -119,12 +127,12 @@ class Doing:
         """Look at the owner as it is now: somebody else may have put it back already."""
         intent = begun.intent
         try:
-            seen = self.hands.look(self.served.path(intent.kind, intent.namespace, intent.name))
+            held = grip(self.served, intent.kind, intent.namespace, intent.name)
         except (NoWay, Silence) as error:
             return replace(begun, is_open=True, words=str(error))
-        if seen is None or text(mapping(seen.get("metadata")).get("uid")) != intent.object_uid:
+        if held is None or held.uid != intent.object_uid:
             return self._told(begun, Result.DONE, "it is gone since")
-        if is_down(self.served.way(intent.kind), seen) is not (intent.act in _DOWN):
+        if is_down(held.way, held.object) is not (intent.act in _DOWN):
             return self._told(begun, Result.UNDONE, "somebody else put it back")
         return self._told(begun, Result.DONE, "its field was seen to be so")
 
@@ -141,11 +149,12 @@ class Doing:
             return replace(begun, is_open=True, words=came.words)
         if came.how is not How.HAPPENED:
             return replace(begun, result=Result.FAILED, words=came.words or came.how.value, at_ms=self.wall())
-        way = self.served.way(begun.intent.kind)
+        way = way_of(self.served, begun.intent.kind, came.object)
         if is_down(way, came.object) is not (begun.intent.act in _DOWN):
             words = "the server took it, and the field is not there: this version of the kind knows none"
             return self._told(begun, Result.NO_EFFECT, words)
-        return replace(begun, patch=None)
+        is_owner = way is self.served.way(begun.intent.kind)
+        return replace(begun, patch=None, stopped=came.object if is_owner else None)
 
     def _send(self, begun: Begun, patch: Patch, epoch: int) -> Came:
         """Send it. What is put back may have changed otherwise meanwhile: its status does so by itself."""
@@ -153,7 +162,8 @@ class Doing:
         for _ in range(_AGAIN if begun.intent.act == RESTORE else 0):
             if came.how is not How.DIFFERS:
                 break
-            change = start(self.served.way(begun.intent.kind), patch.path, came.object)
+            way = way_of(self.served, begun.intent.kind, came.object)
+            change = start(way, patch.path, came.object)
             if isinstance(change, NoChange):
                 break
             came = self.hands.do(change.patch, lambda: self._may(epoch))
@@ -189,13 +199,12 @@ class Doing:
         """The intent and the patch that put back what was changed; None where nothing is to be put back."""
         intent = begun.intent
         try:
-            path = self.served.path(intent.kind, intent.namespace, intent.name)
-            seen = self.hands.look(path)
+            held = grip(self.served, intent.kind, intent.namespace, intent.name)
         except (NoWay, Silence):
             return None
-        if seen is None or not is_marked(seen):
+        if held is None or not is_marked(held.object):
             return None
-        change = start(self.served.way(intent.kind), path, seen)
+        change = start(held.way, held.path, held.object)
         if not isinstance(change, Change):
             return None
         return restoring(intent, change, self.wall(), f"put back: {begun.words}"), change.patch
