@@ -10,6 +10,7 @@ from enforcer.booking import Booking, in_force
 from enforcer.snapshot import Promise
 
 Row = Mapping[str, Any]
+_CAP = "ResourceQuota/"
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,13 @@ class Promised:
     promises: pl.DataFrame
     departments: pl.DataFrame
 
-    def at(self, at_ms: int, teams: Iterable[tuple[str, str]] = ()) -> tuple[Promise, ...]:
-        """The promises at an instant, bookings and offers in them; of nothing for others of `teams` (team, pool)."""
+    def at(
+        self, at_ms: int, teams: Iterable[tuple[str, str]] = (), *, caps: bool = True
+    ) -> tuple[Promise, ...]:
+        """The promises at an instant, bookings and offers in them; of nothing for others of `teams` (team, pool).
+
+        Without `caps` a ResourceQuota is no limit of its team's: it is raised as the team's fair share grows.
+        """
         departments = {
             row["team"]: row["department"] for row in then(self.departments, at_ms).iter_rows(named=True)
         }
@@ -30,13 +36,26 @@ class Promised:
         for row in told:
             if row["kind"] == "promise":
                 key = row["team"], row["pool"]
+                is_cap = row["source_object"].startswith(_CAP)
                 promises[key] = replace(
                     promises[key],
                     guaranteed_parts=promises[key].guaranteed_parts + row["guaranteed_parts"],
-                    limit_parts=row["limit_parts"],
-                    weight=row["weight"],
+                    limit_parts=row["limit_parts"] if caps or not is_cap else promises[key].limit_parts,
+                    weight=promises[key].weight if is_cap else row["weight"],
                 )
-        return in_force(promises.values(), [_booking(row) for row in told if row["kind"] != "promise"], at_ms)
+        return in_force(promises.values(), self.bookings_at(at_ms), at_ms)
+
+    def bookings_at(self, at_ms: int) -> list[Booking]:
+        """The bookings and offers that stand at an instant."""
+        return [_booking(row) for row in then(self.promises, at_ms).to_dicts() if row["kind"] != "promise"]
+
+    def owners_at(self, at_ms: int) -> dict[str, tuple[str, str]]:
+        """Team and pool of each quota object, as the collector told them, by its name (`ClusterQueue/a/h100`)."""
+        return {
+            row["source_object"]: (row["team"], row["pool"])
+            for row in then(self.promises, at_ms).iter_rows(named=True)
+            if row["kind"] == "promise" and row["source_object"]
+        }
 
 
 def then(told: pl.DataFrame, at_ms: int) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from collector.kubernetes.lent import Lent, before, lent_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping, objects, quantity, text, texts
 from quartermaster.parts import GPU_PARTS
@@ -27,23 +28,28 @@ def read_resource_quota(raw: Json, settings: Settings) -> list[Promise]:
     """A ResourceQuota: `requests.nvidia.com/gpu` alone is enforced (`limits.` is accepted and ignored).
 
     DRA's own keys count too: of a class whose extended resource is quota'd as well, the higher one stands,
-    because the API counts a claim of it in both.
+    because the API counts a claim of it in both. Promised is what its people wrote, the limit is what is there now:
+    the enforcer may have raised it (`collector.kubernetes.lent`).
     """
     metadata, hard = mapping(raw.get("metadata")), mapping(mapping(raw.get("spec")).get("hard"))
     wanted = {f"requests.{name}" for name in settings.resources}
     classes = {f"{name}.deviceclass.resource.k8s.io/devices" for name in settings.drivers}
-    by_request = [_parts(hard[key]) for key in sorted(hard) if key in wanted]
-    by_class = [_parts(hard[key]) for key in sorted(hard) if key in classes]
-    told = [each for each in (*by_request, *by_class) if each is not None]
+    keys = [key for key in sorted(hard) if key in wanted or key in classes]
+    told = [each for key in keys if (each := _parts(hard[key])) is not None]
     if not told:
         return []
+    lent = lent_of(raw)
+    promised = [_parts(before(lent, key, hard[key])) or 0 for key in keys]
     namespace = text(metadata.get("namespace"))
     name = f"ResourceQuota/{namespace}/{text(metadata.get('name'))}"
-    return [Promise(name, namespace, "", max(told), max(told))]
+    return [Promise(name, namespace, "", max(promised), max(told))]
 
 
 def read_cluster_queue(raw: Json, settings: Settings) -> list[Promise]:
-    """A Kueue ClusterQueue (v1beta1 and v1beta2): a promise for each flavor; without borrowingLimit no limit."""
+    """A Kueue ClusterQueue (v1beta1 and v1beta2): a promise for each flavor; without borrowingLimit no limit.
+
+    Told is what its people wrote: bookings, which the enforcer may have moved it by, are promises of their own.
+    """
     name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
     alone = not (text(spec.get("cohortName")) or text(spec.get("cohort")))
     return [
@@ -55,7 +61,7 @@ def read_cluster_queue(raw: Json, settings: Settings) -> list[Promise]:
             nominal if alone else None if borrowing is None else nominal + borrowing,
             _weight(mapping(spec.get("fairSharing"))),
         )
-        for flavor, nominal, borrowing in _flavors(spec, settings)
+        for flavor, nominal, borrowing in _flavors(spec, settings, lent_of(raw))
     ]
 
 
@@ -70,14 +76,25 @@ def read_cohort(raw: Json, settings: Settings) -> list[Promise]:
     ]
 
 
-def _flavors(spec: Json, settings: Settings) -> Iterator[tuple[str, int, int | None]]:
-    """Of each flavor with GPUs: its name, nominalQuota and borrowingLimit in parts."""
+def field_of(flavor: str, resource: str, name: str) -> str:
+    """How a field of a flavor's resource is called in the enforcer's annotation."""
+    return f"{flavor}/{resource}/{name}"
+
+
+def _flavors(
+    spec: Json, settings: Settings, lent: Lent | None = None
+) -> Iterator[tuple[str, int, int | None]]:
+    """Of each flavor with GPUs: its name, nominalQuota and borrowingLimit in parts, as its people wrote them."""
     for group in objects(spec.get("resourceGroups")):
         for flavor in objects(group.get("flavors")):
             for resource in objects(flavor.get("resources")):
-                nominal = _parts(resource.get("nominalQuota"))
-                if text(resource.get("name")) in settings.resources and nominal is not None:
-                    yield text(flavor.get("name")), nominal, _parts(resource.get("borrowingLimit"))
+                name, of = text(flavor.get("name")), text(resource.get("name"))
+                nominal, borrowing = (
+                    _parts(before(lent, field_of(name, of, each), resource.get(each)))
+                    for each in ("nominalQuota", "borrowingLimit")
+                )
+                if of in settings.resources and nominal is not None:
+                    yield name, nominal, borrowing
 
 
 def read_flavor(raw: Json) -> tuple[tuple[str, str], ...]:

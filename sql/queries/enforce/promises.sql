@@ -19,7 +19,8 @@ select
   guaranteed_parts,
   limit_parts,
   coalesce(weight, 1) as weight,
-  kind
+  kind,
+  coalesce(source_object, '') as source_object
 from told
 where epoch_ms(start_at) <= $until_ms and end_ms > $from_ms
 order by quota_id, start_ms
