@@ -49,7 +49,8 @@ def find(ledger: Ledger, who: str, key: Callable[[], bytes]) -> int:
     """
     person = pseudonym_of(who)
     person = person_id(key(), who) if person is None else person
-    if not ledger.query(_text("known"), {"person_id": person})["known"][0]:
+    values = {"person_id": person, "pseudonym": pseudonym(person)}
+    if not ledger.query(_text("known"), values)["known"][0]:
         raise InputError(
             f"the ledger knows no person {who!r}", "write the name as the cluster does, or person-…"
         )
@@ -59,7 +60,7 @@ def find(ledger: Ledger, who: str, key: Callable[[], bytes]) -> int:
 def export(ledger: Ledger, person: int, reader: str, now_ms: int) -> dict[str, Any]:
     """All that the ledger has of a person, for JSON. That `reader` read it is recorded first."""
     _note(ledger, person, reader, "export", now_ms)
-    values = {"person_id": person}
+    values, called = {"person_id": person}, {"pseudonym": pseudonym(person)}
     names = ledger.query(_text("name"), values).to_dicts()
     return {
         "person": pseudonym(person),
@@ -70,6 +71,9 @@ def export(ledger: Ledger, person: int, reader: str, now_ms: int) -> dict[str, A
         "allocations": ledger.query(_text("allocations"), values).to_dicts(),
         "usage": ledger.query(_text("usage"), values).to_dicts(),
         "charges": ledger.query(_text("charges"), values).to_dicts(),
+        "notifications": ledger.query(_text("notifications"), values).to_dicts(),
+        "requests": ledger.query(_text("requests"), called).to_dicts(),
+        "deeds": ledger.query(_text("deeds"), called).to_dicts(),
         "read_by": ledger.query(_text("reads"), values).to_dicts(),
     }
 

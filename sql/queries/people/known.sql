@@ -8,4 +8,12 @@ from (
   select person_id
   from workloads
   where person_id = $person_id
+  union all
+  select $person_id
+  from requests
+  where asked_by = $pseudonym
+  union all
+  select $person_id
+  from deeds
+  where actor = $pseudonym
 ) as found
