@@ -28,14 +28,14 @@ def freeze(
 ) -> None:
     """Freeze: from now on nothing is done to any cluster, until thaw. Plans are still made.
 
-    It is seen before every single act; what was begun is finished or left. Without --cluster the file of
-    policy.acting.freeze_file is made too, which works while the ledger does not answer.
+    It is seen before every single act. Without --cluster the file of policy.acting.freeze_file is made too, which
+    works while the ledger does not answer. From within a cluster a ConfigMap does the same.
 
     \b
     Examples:
       quartermaster freeze --reason "the network is being worked on"
       quartermaster freeze --cluster main
-      kubectl -n quartermaster create configmap quartermaster-freeze   from within the cluster
+      kubectl -n quartermaster create configmap quartermaster-freeze
     """
     from enforcer.audit.requests import Kind
     from enforcer.guard.switches import freeze_file
@@ -49,7 +49,9 @@ def freeze(
         at_ms = _ask(configuration, names, Kind.FREEZE, reason)
     except QuartermasterError as error:
         if file is not None and trouble is None:
-            error.what = f"{file} is there, which freezes all that look at it, but it is not recorded: {error.what}"
+            error.what = (
+                f"{file} is there, which freezes all that look at it, but it is not recorded: {error.what}"
+            )
         raise
     if as_json:
         output.emit_json({"frozen": names, "at": to_iso(at_ms), "file": None if file is None else str(file)})
@@ -71,7 +73,7 @@ def thaw(
     Examples:
       quartermaster thaw
       quartermaster thaw --cluster main
-      kubectl -n quartermaster delete configmap quartermaster-freeze   where one was made
+      kubectl -n quartermaster delete configmap quartermaster-freeze
     """
     from enforcer.audit.requests import Kind
     from enforcer.guard.switches import freeze_file, look_at_file

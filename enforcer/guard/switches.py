@@ -1,5 +1,6 @@
 """Switches: three ways to stop everything, each seen before every single act. What cannot be looked at counts as on."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -81,14 +82,17 @@ def look_at_file(path: Path) -> Freeze | None:
 def look_at_configmap(api: Api, namespace: str) -> Freeze | None:
     """Whether the ConfigMap is there. Where the API server does not say no, it counts as there."""
     try:
-        found = api.get(f"/api/v1/namespaces/{namespace}/configmaps/{CONFIGMAP}")
+        return of_configmap(namespace, api.get(f"/api/v1/namespaces/{namespace}/configmaps/{CONFIGMAP}"))
     except Trouble as trouble:
-        if trouble.kind == ABSENT:
-            return None
-        return Freeze(
-            Switch.CONFIGMAP, None, "", f"{namespace}/{CONFIGMAP} cannot be looked at: {trouble.detail[:300]}"
-        )
-    return of_configmap(namespace, found)
+        return of_trouble(namespace, trouble)
+
+
+def of_trouble(namespace: str, trouble: Trouble) -> Freeze | None:
+    """What another answer means than the ConfigMap: that it is not there, or that nobody can tell."""
+    if trouble.kind == ABSENT:
+        return None
+    words = f"{namespace}/{CONFIGMAP} cannot be looked at: {trouble.detail[:_LONGEST_WHY]}"
+    return Freeze(Switch.CONFIGMAP, None, "", words)
 
 
 def of_configmap(namespace: str, found: Json) -> Freeze:
@@ -99,11 +103,16 @@ def of_configmap(namespace: str, found: Json) -> Freeze:
 
 
 def _first_line(path: Path) -> str:
+    """What the first line says, if it can be read without waiting: a pipe would wait for who writes."""
     try:
-        with path.open("rb") as file:
-            return file.read(_LONGEST_WHY).decode("utf-8", "replace").partition("\n")[0].strip()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            content = os.read(descriptor, _LONGEST_WHY)
+        finally:
+            os.close(descriptor)
     except OSError:
         return ""
+    return content.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def _why(told: str) -> str:
