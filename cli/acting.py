@@ -13,6 +13,7 @@ from cli import output
 from cli.past import replayed, span_of
 from cli.planned import as_value, show
 from cli.regrets import figures, of_replay, print_regret
+from quartermaster.clock import now_ms
 from quartermaster.config.acting import Mode
 from quartermaster.errors import InputError
 
@@ -36,10 +37,11 @@ def carry_out(
 ) -> None:
     """Watch the clusters, plan, and do what may be done: once, or until Ctrl-C or SIGTERM. Raises InputError."""
     from collector.log import Log
-    from enforcer.guard.places import freeze_file
+    from enforcer.guard.switches import freeze_file
     from enforcer.loop.loop import Loop
     from enforcer.loop.site import site
     from sql.configured import open_configured
+    from sql.declare import declare
 
     allowed = configuration.policy.acting.mode
     if _FURTHER.index(asked) > _FURTHER.index(allowed):
@@ -51,6 +53,8 @@ def carry_out(
     with open_configured(configuration) as ledger, ExitStack() as open_sites:
         if asked == "act" and not assured:
             _ask(configuration, ledger, names)
+        for sentence in declare(ledger, configuration, now_ms()):
+            teller.note(sentence)
         parts = {each.name: each for each in configuration.clusters}
         sites = [
             site(parts[name], configuration, ledger, freeze_file(configuration), Log()) for name in names
@@ -80,6 +84,11 @@ class _Teller:
     def of(self, cluster: str) -> "Callable[[Turned | Refusal | str], None]":
         """Who tells of one cluster."""
         return partial(self.tell, cluster)
+
+    def note(self, sentence: str) -> None:
+        """Something for people alone."""
+        if not self._as_json:
+            output.say(sentence)
 
     def tell(self, cluster: str, turned: "Turned | Refusal | str") -> None:
         """A turn, where it is another than the last; what was done always."""

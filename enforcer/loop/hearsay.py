@@ -10,6 +10,7 @@ from analytics.findings import Priced, look
 from analytics.found import Found
 from analytics.judged import Terms
 from analytics.money.rates import read_prices
+from collector.kubernetes.meeting import meet
 from enforcer.book import Book, rows
 from enforcer.freshness import stale
 from enforcer.promised import Promised
@@ -34,10 +35,11 @@ class Hearsay:
 
 
 def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsay:
-    """What the ledger tells now. Who holds is the live cluster's to say, so only telemetry can be stale here.
+    """What the ledger tells now, once telemetry that is new has been read for who has which device.
 
-    Raises LedgerError.
+    Who holds is the live cluster's to say, so only telemetry can be stale here. Raises LedgerError.
     """
+    meet(ledger, cluster, at_ms)
     with ledger.reading() as cursor:
         book = Book(cursor, cluster, at_ms, at_ms)
         lags = {key: lag for key, lag in book.lags(at_ms).items() if key[1] == "telemetry"}
