@@ -6,6 +6,7 @@ from pathlib import Path
 
 import orjson
 
+from collector.log import Log
 from enforcer.audit.row import Head
 from quartermaster.clock import to_iso
 from quartermaster.errors import InputError, LedgerError
@@ -13,9 +14,11 @@ from quartermaster.errors import InputError, LedgerError
 _HEAD = re.compile(r"(?:(?P<number>\d{1,18}):)?(?P<hash>[0-9a-f]{64})")
 
 
-def log_line(cluster: str, head: Head) -> str:
-    """The head as it is logged."""
-    return f"audit {cluster}: row {head.number}, {head.row_hash}"
+def announce(head: Head, cluster: str, at_ms: int, file: Path | None, log: Log) -> None:
+    """Put the head into the log, and into the file where one is configured. Raises LedgerError."""
+    log.info("audit head", cluster=cluster, number=head.number, row_hash=head.row_hash)
+    if file is not None:
+        publish(file, cluster, head, at_ms)
 
 
 def publish(file: Path, cluster: str, head: Head, at_ms: int) -> None:

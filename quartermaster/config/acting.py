@@ -42,6 +42,9 @@ class ActingPart(Part):
     freeze_file: AnyPath | None = None
     """A file that stops everything while it is there, or cannot be looked at; its first line says why. Without it,
     `freeze` beside the ledger's folder."""
+    audit_file: AnyPath | None = None
+    """A file to which the audit's head is added after each turn that wrote to it, best where nobody can change what is
+    there. By it `quartermaster audit verify` sees a tail that was cut off."""
     namespace: str = Field(default="quartermaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
     """The enforcer's namespace in the cluster: its Lease stands there, and the ConfigMap `quartermaster-freeze`, which
     stops everything while it is there."""

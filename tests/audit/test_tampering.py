@@ -1,12 +1,14 @@
 """Whoever changes the ledger behind its back is found out: in SQL as they would write it, and by which row."""
 
 import itertools
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from collector.log import Log
 from enforcer.audit.chain import Chain
-from enforcer.audit.head import log_line, parse, publish, published
+from enforcer.audit.head import announce, parse, publish, published
 from enforcer.audit.row import SCHEMA, Head
 from enforcer.audit.verify import PIECE, Verdict, clusters, verify
 from enforcer.audit.walk import Kind
@@ -129,7 +131,16 @@ def test_a_head_is_read_as_it_is_written() -> None:
     head = Head(12, "0f" * 32)
     assert parse(head.text) == parse(f" {head.text}\n") == head
     assert parse(head.row_hash) == Head(0, head.row_hash)
-    assert log_line("prod", head) == f"audit prod: row 12, {head.row_hash}"
+
+
+def test_a_head_is_announced_in_the_log_and_in_the_file_if_there_is_one(tmp_path: Path) -> None:
+    log = Log(stream=StringIO(), clock=lambda: T0)
+    announce(Head(12, "0f"), "prod", T0, None, log)
+    announce(Head(13, "ab"), "prod", T0, tmp_path / "heads", log)
+    assert published(tmp_path / "heads", "prod") == {13: "ab"}
+    first, second = log.stream.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert first.endswith("cluster=prod number=12 row_hash=0f")
+    assert second.endswith("cluster=prod number=13 row_hash=ab")
 
 
 @pytest.mark.parametrize(
