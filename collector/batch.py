@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
+from importlib import resources
+from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
@@ -160,9 +161,9 @@ def _ipc(rows: pl.DataFrame, *, packed: bool = True) -> bytes:
     return buffer.getvalue()
 
 
-def commit(ledger: Ledger, batch: Batch) -> bool:
-    """Commit the batch to the ledger, in one transaction. False when its key is there already. Raises
-    LedgerError."""
+def commit(ledger: Ledger, batch: Batch, *, files: Sequence[Path] = ()) -> bool:
+    """Commit the batch to the ledger, in one transaction; with `files` of samples (sql.samples), if there are any.
+    False when its key is there already. Raises LedgerError."""
 
     def work(cursor: Cursor) -> None:
         for opening in batch.openings:
@@ -173,6 +174,8 @@ def commit(ledger: Ledger, batch: Batch) -> bool:
             told = _untold(cursor, table, rows) if table in _TOLD_ONCE else rows
             if told.height:
                 ledger.insert(cursor, table, told, recorded_at=batch.recorded_at)
+        if files:
+            ledger.adopt(cursor, SAMPLES, files)
         for census in batch.censuses:
             _count(ledger, cursor, census, census.present.keys() & _LAST, batch.recorded_at)
 
@@ -231,4 +234,4 @@ def _count(
 
 
 def _query(name: str) -> str:
-    return (files("sql") / "queries" / "collect" / f"{name}.sql").read_text(encoding="utf-8")
+    return (resources.files("sql") / "queries" / "collect" / f"{name}.sql").read_text(encoding="utf-8")

@@ -156,6 +156,14 @@ class Ledger:
         finally:
             cursor.unregister("incoming_rows")
 
+    def adopt(self, cursor: Cursor, table: str, files: Sequence[Path]) -> None:
+        """Take up Parquet files in the folders of a table's partitions, within the transaction of `cursor`.
+
+        From its commit on they are the ledger's own, which upkeep merges and removes.
+        """
+        told = [table, [str(file) for file in files]]
+        cursor.execute("call ducklake_add_data_files('lake', ?, ?, hive_partitioning => true)", told)
+
     def columns(self, table: str) -> dict[str, str]:
         """The table's columns and their types, in order. Raises LedgerError for a table that is not there."""
         if table not in self._columns:

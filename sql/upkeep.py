@@ -130,6 +130,7 @@ def compact(
 
 def _steps(ledger: Ledger, now_ms: int, everything: bool, keep: Retention, pace: Pace) -> Iterator[Step]:
     yield from _flush(ledger, everything)
+    yield from _place_years(ledger)
     yield from _merge(ledger, pace, everything=everything)
     yield from _retire(ledger, now_ms, keep)
     if everything:
@@ -156,6 +157,16 @@ def _flush(ledger: Ledger, everything: bool) -> Iterator[Step]:
             yield Step(
                 "flush", table, rows, _held(ledger, f"flush {table}", lambda c, call=call: c.execute(call))
             )
+
+
+def _place_years(ledger: Ledger) -> Iterator[Step]:
+    """Put right what DuckLake notes of the partition of files that `Ledger.adopt` gave it. No query uses it so far."""
+    found = int(ledger.query(text("misplaced_years")).item())
+    if found:
+        with contextlib.closing(ledger.cursor()) as cursor, ledger.catalog.write_lock():
+            begun = time.monotonic()
+            cursor.execute(text("place_years"))
+            yield Step("place", "samples", found, time.monotonic() - begun)
 
 
 def _merge(ledger: Ledger, pace: Pace, *, everything: bool) -> Iterator[Step]:

@@ -24,6 +24,7 @@ from collector.prometheus.voices import Voices
 from quartermaster.ids import content_id
 from quartermaster.records import Gap, Series, Watermark
 from sql.ledger import Ledger, frame
+from sql.samples import write_samples
 
 PARTIAL = "partial answer"
 Progress = Callable[[int, int], None]  # up to which instant, and with how many samples so far
@@ -184,8 +185,13 @@ class _Hole:
         self._append(f"{self._hole[0]}-{until_ms}/end/{self._work.now_ms}", frames)
 
     def _append(self, key: str, frames: Mapping[str, pl.DataFrame]) -> None:
-        told = {table: given for table, given in frames.items() if given.height}
-        commit(self._work.ledger, Batch(f"backfill/{self._asked.cluster}/{key}", self._work.now_ms, told))
+        ledger, told = self._work.ledger, {table: given for table, given in frames.items() if given.height}
+        files = write_samples(ledger, self._asked.cluster, told[SAMPLES]) if SAMPLES in told else ()
+        if files:
+            del told[SAMPLES]
+        batch = Batch(f"backfill/{self._asked.cluster}/{key}", self._work.now_ms, told)
+        # Files of a commit that failed stay for upkeep: whoever lost its answer cannot know whose they are.
+        commit(ledger, batch, files=files)
 
     def _known_gaps(self) -> list[Gap]:
         span = {"from_ms": self._hole[0], "until_ms": self._hole[1]}
