@@ -48,8 +48,9 @@ def one(ledger: Ledger, query: str) -> object:
     return ledger.query(query).item()
 
 
-def test_taken_up_is_as_inserted(ledger: Ledger, cluster: str = HOSTILE) -> None:
+def test_taken_up_is_as_inserted(ledger: Ledger) -> None:
     """Every column, null and bound of the statistics; and every way to ask for a part of the rows."""
+    cluster = HOSTILE
     ledger.append("w/1/1", {"samples": rows_of("inserted").with_columns(xid=1, sm_permille=2)})
     ledger.append("w/1/2", {"samples": rows_of("inserted")})
     take_up(ledger, "w/1/3", cluster, rows_of(cluster).with_columns(xid=1, sm_permille=2))
@@ -128,8 +129,9 @@ def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> 
         taken = take_up(ledger, "w/1/1", "c", rows_of("c"))
         assert not ledger.write("w/1/1", lambda cursor: ledger.adopt(cursor, "samples", files))
         assert one(ledger, "select count(*) from samples") == 1200
+        long_ago = time.time() - 2 * 86_400
         for file in (*files, *taken):
-            os.utime(file, (time.time() - 2 * 86_400,) * 2)
+            os.utime(file, (long_ago, long_ago))
         compact(ledger, now_ms(), everything=True)
         assert not any(file.exists() for file in files)
         assert one(ledger, "select count(*) from samples") == 1200
