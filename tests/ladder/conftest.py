@@ -18,7 +18,7 @@ _TABLES = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def opened() -> Iterator[Ledger]:
     """A ledger in memory."""
     with memory_ledger() as ledger:
