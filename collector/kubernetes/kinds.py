@@ -48,6 +48,12 @@ class Kinds:
             self._unknown.add(key)
         return self._places.get(key)
 
+    def serves(self, group: str, version: str, kind: str) -> bool:
+        """Whether such a kind is served. Raises Trouble, as above."""
+        if not self._places:
+            self._discover()
+        return (group, version, kind) in self._places
+
     def _discover(self) -> None:
         for path in ("/api", "/apis"):
             for group in objects(self.api.get(path, accept=_DISCOVERY).get("items")):

@@ -1,27 +1,31 @@
 """One cluster, watched for plans: its watches, what they tell, and snapshots of it."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.kubernetes import talk
 from collector.kubernetes.kinds import Kinds
+from collector.kubernetes.owners import Reference
 from collector.kubernetes.resources import HOLDERS, Resource
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import Api, Trouble
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
+from enforcer.act.way import WAYS
+from enforcer.live.makes import MAKES
 from enforcer.live.owners import Known
 from enforcer.live.reading import Reading
 from enforcer.live.resources import WATCHED, needed
-from enforcer.live.scene import ABOVE, Kind, Scene
+from enforcer.live.scene import ABOVE, WATCHED_KINDS, Kind, Scene
 from enforcer.snapshot import Promise, Snapshot, Taking
 
 # Kinds of owners above the watched ones; a cluster has a handful. Those beyond are left alone with what they own.
 MOST_KINDS = 32
 CONNECTIONS = len(WATCHED) + MOST_KINDS + 4
-_WIDEN_EVERY_S = 0.1
+_WIDEN_EVERY_S, _LATER_S = 0.1, 300.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class LiveCluster:
         self._kinds = Kinds(api)
         self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]
         self._above: dict[Kind, Watcher | None] = {}
+        self._widened = False
         self._said: dict[str, str] = {}
         self._stop = threading.Event()
         self._widener = threading.Thread(target=self._widen, name="owners", daemon=True)
@@ -72,7 +77,7 @@ class LiveCluster:
     def settled(self) -> bool:
         """Whether there is a first full picture, with every owner in it that may be read."""
         with self._lock:
-            if not self._scene.wanted.keys() <= self._above.keys():
+            if not (self._widened and self._scene.wanted.keys() <= self._above.keys()):
                 return False
         above = all(each.state.settled for each in self._above_watchers())
         return above and all(
@@ -131,30 +136,56 @@ class LiveCluster:
             self.changed.set()
 
     def _widen(self) -> None:
-        """Watch the metadata of the kinds that own what is watched, once something of that kind is met."""
+        """Watch the kinds that own what is watched: those with a way down at once, the others when one is met.
+
+        What nobody serves is looked for again now and then: it may be installed later.
+        """
+        looked_at_s = time.monotonic()
         while not self._stop.wait(_WIDEN_EVERY_S):
+            if time.monotonic() - looked_at_s > _LATER_S:
+                looked_at_s, self._kinds = time.monotonic(), Kinds(self._api)
+                again = {key for key, watcher in self._above.items() if watcher is None}
+            else:
+                again = set[Kind]()
             with self._lock:
-                wanted = {key: each for key, each in self._scene.wanted.items() if key not in self._above}
-            for key, reference in wanted.items():
-                try:
-                    place = self._kinds.place(reference) if len(self._above) < MOST_KINDS else None
-                except Trouble:
-                    break  # the server is away: the watches say so
-                watcher = None
-                if place is not None:
-                    version = reference.api_version.rpartition("/")[2]
-                    resource = Resource(
-                        f"{ABOVE}{reference.api_version} {reference.kind}",
-                        place[0],
-                        reference.group,
-                        (version,),
-                        covers=(HOLDERS,),
-                        optional=True,
-                    )
-                    watcher = Watcher(self._api, resource, self._deliver, self._now, metadata_only=True)
-                    watcher.start()
-                self._above[key] = watcher
+                wanted = dict(self._scene.wanted)
+            try:
+                if not self._widened:
+                    wanted |= self._with_ways()
+                for key, reference in wanted.items():
+                    if key not in self._above or key in again:
+                        self._above[key] = self._watch_above(reference)
+            except Trouble:
+                continue  # the server is away: the watches say so
+            self._widened = True
             self._note_unreadable()
+
+    def _with_ways(self) -> dict[Kind, Reference]:
+        """The served kinds above the watched ones whose owners can be stopped: what was stopped has no pods to tell."""
+        found: dict[Kind, Reference] = {}
+        for kind, way in WAYS.items():
+            version = next((each for each in way.versions if self._kinds.serves(way.group, each, kind)), None)
+            if version is not None and (way.group, kind) not in WATCHED_KINDS:
+                found[way.group, kind] = Reference(f"{way.group}/{version}", kind, "", "")
+        return found
+
+    def _watch_above(self, reference: Reference) -> Watcher | None:
+        """The kind's watcher, begun; None where nobody serves it, or too many are watched. Raises Trouble."""
+        place = self._kinds.place(reference) if len(self._above_watchers()) < MOST_KINDS else None
+        if place is None:
+            return None
+        resource = Resource(
+            f"{ABOVE}{reference.api_version} {reference.kind}",
+            place[0],
+            reference.group,
+            (reference.api_version.rpartition("/")[2],),
+            covers=(HOLDERS,),
+            optional=True,
+        )
+        bare = reference.kind not in MAKES
+        watcher = Watcher(self._api, resource, self._deliver, self._now, metadata_only=bare)
+        watcher.start()
+        return watcher
 
     def _note_unreadable(self) -> None:
         """The walk up to the top owner ends at a kind that may not be read, until it may."""

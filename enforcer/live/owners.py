@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-import orjson
-
-from collector.kubernetes.demand import Maker, read_maker, read_queued
+from collector.kubernetes.demand import QUEUE_LABEL, Maker, read_maker, read_queued
 from collector.kubernetes.owners import Reference, controller_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, instant_ms, mapping, objects, text, texts, whole
+from enforcer.act.mark import Mark, mark_of
+from enforcer.act.way import WAYS
 from enforcer.live.alike import Alike
-from enforcer.live.seen import STOPPED, Template, ours, read_template
+from enforcer.live.makes import MOST_PODS, Batch, batches_of, is_over
+from enforcer.live.seen import ours, read_template
 from enforcer.live.selector import Labels, labels_of
 
 # The watched kinds whose objects are read whole: kind and API version of each resource.
@@ -20,25 +21,6 @@ WHOLE = {
     "deployments": ("Deployment", "apps/v1"),
 }
 QUEUED = "workloads"
-_LONGEST_NOTE = 64 * 1024
-_MOST_PODS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """What the enforcer wrote on what it stopped or held back: when, by which act, and how many replicas there were."""
-
-    at_ms: int | None
-    act: str
-    replicas: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Pods that an owner would make: so many of one template."""
-
-    template: Template
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +48,8 @@ class Known:
     labels: Labels
     notes: Labels
     marks: Labels
-    stopped: Stopped | None
+    stopped: Mark | None  # what the enforcer wrote on it
+    down: bool  # it is stopped, by whomever
     lack: Lack | None = None
 
 
@@ -83,9 +66,18 @@ def read_owner(raw: Json, reference: Reference, alike: Alike, lack: Lack | None 
         alike.one(labels_of(texts(metadata.get("labels")))),
         alike.one(ours(annotations)),
         alike.one(ours(mapping(metadata.get("labels")))),
-        _stopped(annotations.get(STOPPED)),
+        mark_of(raw),
+        _is_down(reference.kind, raw),
         lack,
     )
+
+
+def read_above(raw: Json, reference: Reference, settings: Settings, alike: Alike) -> Known:
+    """An owner of a kind above the watched ones; what it makes is known where its kind is, and it came whole."""
+    batches = batches_of(reference.kind, raw, settings, alike)
+    queue = texts(mapping(raw.get("metadata")).get("labels")).get(QUEUE_LABEL, "")
+    lack = Lack(0, 1, False, is_over(raw), queue, None, batches) if batches else None
+    return read_owner(raw, reference, alike, lack)
 
 
 def read_whole(raw: Json, resource: str, settings: Settings, alike: Alike) -> Known | None:
@@ -110,9 +102,17 @@ def read_in_queue(raw: Json, settings: Settings, alike: Alike) -> Known | None:
     for each in objects(mapping(raw.get("spec")).get("podSets")):
         template = read_template(mapping(each.get("template")), settings, alike)
         if template is not None:
-            batches.append(Batch(template, min(max(1, whole(each.get("count") or 1)), _MOST_PODS)))
+            batches.append(Batch(template, min(max(1, whole(each.get("count") or 1)), MOST_PODS)))
     reference = Reference(maker.api_version, maker.kind, maker.name, maker.uid)
     return read_owner(raw, reference, alike, _lack(maker, tuple(batches)))
+
+
+def _is_down(kind: str, raw: Json) -> bool:
+    way = WAYS.get(kind)
+    value: object = raw
+    for name in way.field if way is not None else ():
+        value = mapping(value).get(name)
+    return way is not None and way.is_down(value)
 
 
 def _lack(maker: Maker, batches: tuple[Batch, ...]) -> Lack:
@@ -125,18 +125,3 @@ def _lack(maker: Maker, batches: tuple[Batch, ...]) -> Lack:
         maker.refused_at,
         batches,
     )
-
-
-def _stopped(note: object) -> Stopped | None:
-    """What stands in the annotation; None without one, or where nobody could have meant it so."""
-    if not isinstance(note, str) or len(note) > _LONGEST_NOTE:
-        return None
-    try:
-        told = mapping(orjson.loads(note))
-    except ValueError:
-        return None
-    act = text(told.get("act"), 20)
-    before = mapping(told.get("before"))
-    replicas = before.get("replicas", mapping(before.get("spec")).get("replicas"))
-    count = min(whole(replicas), _MOST_PODS) if replicas is not None else None
-    return Stopped(instant_ms(told.get("at")), act, count) if act else None

@@ -19,7 +19,7 @@ from enforcer.live.coming import Ordered, ScaleUp, read_ordered, read_scaled
 from enforcer.live.covers import Cover, Covers, read_budget, read_service
 from enforcer.live.hosts import Host, read_host
 from enforcer.live.naming import Naming
-from enforcer.live.owners import QUEUED, WHOLE, Known, read_in_queue, read_owner, read_whole
+from enforcer.live.owners import QUEUED, WHOLE, Known, read_above, read_in_queue, read_whole
 from enforcer.live.seen import Seen, read_seen
 from enforcer.live.volumes import Claimed, Volume, read_claimed, read_volume
 from enforcer.snapshot import Workload
@@ -43,7 +43,7 @@ _MOST_GANG = 1_000_000
 _MOST_PRIORITY = 2**31 - 1
 Kind = tuple[str, str]  # group, kind
 Thing = TypeVar("Thing")
-_WATCHED_KINDS: set[Kind] = {
+WATCHED_KINDS: set[Kind] = {
     ("", "Pod"),
     *((version.rpartition("/")[0], kind) for kind, version in WHOLE.values()),
 }
@@ -172,7 +172,7 @@ class Scene:
         version, _, kind = event.kind.removeprefix(ABOVE).partition(" ")
         name = text(mapping(event.object.get("metadata")).get("name"))
         reference = Reference(version, kind, name, key)
-        return self._know(key, read_owner(event.object, reference, self._alike))
+        return self._know(key, read_above(event.object, reference, self.settings, self._alike))
 
     def _know(self, key: str, now: Known | None) -> bool:
         before = self.known.pop(key, None)
@@ -195,7 +195,7 @@ class Scene:
     def _want(self, first: Reference | None) -> None:
         """Note the kind of an owner above of which nothing is known: it is watched from then on."""
         missing = self.chain(first).missing
-        if missing is not None and (missing.group, missing.kind) not in _WATCHED_KINDS:
+        if missing is not None and (missing.group, missing.kind) not in WATCHED_KINDS:
             self.wanted.setdefault((missing.group, missing.kind), missing)
 
     def _in_queue(self, event: Event, key: str) -> bool:

@@ -7,6 +7,7 @@ from collector.kubernetes.owners import Reference, user_of
 from collector.kubernetes.pods import RESERVATIONS, Pod, read_pod
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping, objects, text, texts
+from enforcer.act.mark import STOPPED
 from enforcer.live.alike import Alike
 from enforcer.live.asked import Asked, read_asked
 from enforcer.live.selector import Labels, labels_of
@@ -16,7 +17,6 @@ PREFIX = "quartermaster/"
 BORROWABLE = f"{PREFIX}borrowable"
 CHECKPOINT_AT = f"{PREFIX}checkpoint-at"
 KEEP_UNTIL = f"{PREFIX}keep-until"
-STOPPED = f"{PREFIX}stopped"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from collector.kubernetes.values import whole
+from enforcer.act.mark import Mark
 from enforcer.live.asked import Asked
 from enforcer.live.groups import Group, Teams
+from enforcer.live.makes import MOST_PODS
 from enforcer.live.owners import Known
 from enforcer.live.places import Places
 from enforcer.live.scene import Scene
@@ -28,7 +31,7 @@ _GANGS = {
         "XGBoostJob",
     ),
 }
-_MOST_PODS = 1_000_000
+_REPLICAS = "/spec/replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def waiting_of(
     for each in wishes:
         shape = places.shape_of(each.asked, group.uid, group.namespace, each.labels, name)
         key = shape, places.parts_of(each.asked) + each.claimed_parts
-        pods[key] = min(pods.get(key, 0) + each.count, _MOST_PODS)
+        pods[key] = min(pods.get(key, 0) + each.count, MOST_PODS)
     asked = [(shape, count, parts) for (shape, parts), count in pods.items()]
     count = sum(pods.values())
     running = sum(1 for pod in group.pods if pod.node and not pod.terminating and pod.asks_for_gpus)
@@ -119,22 +122,30 @@ def _makers(group: Group, scene: Scene) -> Iterator[_Wish]:
 def _held_back(group: Group, scene: Scene, takings: Iterable[Taking]) -> Iterator[_Wish]:
     """What the enforcer stopped for an owner, or held back. What it took because it stood idle waits for nothing."""
     owner = group.owner
-    if owner is None or owner.stopped is None or group.queued:
+    if owner is None or owner.stopped is None or not owner.down or group.queued:
         return
     stopped = owner.stopped
     last = max((each for each in takings if each.uid == group.uid), key=_when, default=None)
     if stopped.act != Act.HOLD and (last is None or not last.for_uid):
         return
     created = owner.created_at or 0
-    since = created if stopped.act == Act.HOLD or stopped.at_ms is None else max(stopped.at_ms, created)
+    since = created if stopped.act == Act.HOLD else max(stopped.at_ms, created)
     for maker in group.makers:
         lack = maker.lack
         if lack is None or lack.over:
             continue
-        if lack.suspended and lack.missing:
+        if lack.suspended and lack.missing:  # a Job, which may be one of several below its owner
             yield from _batches(maker, scene, since, held_back=True)
-        elif maker is owner and stopped.replicas and not lack.suspended:
-            yield from _batches(maker, scene, since, replicas=stopped.replicas, held_back=True)
+        elif maker is owner:
+            yield from _batches(maker, scene, since, replicas=_replicas(stopped), held_back=True)
+
+
+def _replicas(stopped: Mark) -> int | None:
+    """How many replicas it had; None for what has none."""
+    if _REPLICAS not in stopped.before:
+        return None
+    told = stopped.before[_REPLICAS]
+    return min(whole(told), MOST_PODS) if told is not None else 1
 
 
 def _batches(
@@ -146,7 +157,7 @@ def _batches(
             template.asked,
             template.labels,
             template.user_patterns,
-            each.count if replicas is None else replicas,
+            each.count if replicas is None else min(max(1, each.count) * replicas, MOST_PODS),
             since_ms,
             scene.priority(template.class_name),
             template.preemptible,

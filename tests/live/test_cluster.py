@@ -11,12 +11,13 @@ import yaml
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.talk import connect
 from collector.log import Log
+from enforcer.act.mark import Mark
 from enforcer.idleness import Findings
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from enforcer.live.resources import WATCHED
 from enforcer.plan import Act, Verdict
 from enforcer.planner import plan
-from enforcer.snapshot import Budget, Promise, Snapshot, Waiting, Workload
+from enforcer.snapshot import Budget, Promise, Snapshot, Taking, Waiting, Workload
 from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.config.policy import PolicyPart
@@ -204,42 +205,66 @@ def test_a_quota_refuses_a_job_its_pods(clusters: Clusters, ground: Ground):
     assert set(found[0]) | set(found[1]) == {"wide"}
 
 
-def test_owners_above_are_watched_by_their_metadata(clusters: Clusters, ground: Ground):
+def test_owners_above_are_watched_and_what_was_stopped_is_seen_without_pods(
+    clusters: Clusters, ground: Ground
+):
     anything = {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}
-    define(
-        ground.plane,
-        "kubeflow.org",
-        "v1",
-        "PyTorchJob",
-        "pytorchjobs",
-        spec={"runPolicy": anything},
-        namespaced=True,
-    )
-    path = f"/apis/kubeflow.org/v1/namespaces/{ground.namespace}/pytorchjobs"
-    body = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "llm"}, "spec": {}}
-    made = ground.plane.call("POST", path, body)
+    spec = {"runPolicy": anything, "xgbReplicaSpecs": anything}
+    kind, version = "XGBoostJob", "kubeflow.org/v1"
+    define(ground.plane, "kubeflow.org", "v1", kind, "xgboostjobs", spec=spec, namespaced=True)
+    path = f"/apis/{version}/namespaces/{ground.namespace}/xgboostjobs"
+
+    def make_one(name: str, **more: Any) -> dict[str, Any]:
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": more}
+        return ground.plane.call("POST", path, body)["metadata"]
+
+    def annotate(name: str, **notes: str) -> str:
+        patch = {"metadata": {"annotations": {f"quartermaster/{key}": each for key, each in notes.items()}}}
+        changed = ground.plane.call("PATCH", f"{path}/{name}", patch, "application/merge-patch+json")
+        return changed["metadata"]["resourceVersion"]
+
+    roles = {"Worker": {"replicas": 3, "template": template(ground, 2, {"team": "borrowers"})}}
+    held = make_one("held", runPolicy={"suspend": True}, xgbReplicaSpecs=roles)["uid"]
+    annotate("held", stopped=Mark(now_ms(), "c", "p", 1, "stop", held, {}).written())
+    runs = make_one("runs")
     ground.node()
     live = clusters()
-    reference = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "llm", "controller": True}
-    reference["uid"] = made["metadata"]["uid"]
+    takings = (Taking(held, "somebody", now_ms()),)
+    (waiting,) = [each for each in live.snapshot(now_ms(), (), takings).waiting if each.uid == held]
+    assert (waiting.kind, waiting.parts, waiting.held_back) == (kind, 6 * G, True)
+    reference = {"apiVersion": version, "kind": kind, "name": "runs", "uid": runs["uid"], "controller": True}
     a_job(ground, "part", 1, 1, "borrowers", ownerReferences=[reference])
     bound(ground, 1)
-    found = of(settled_on(live, ground, "llm"), ground)[0]["llm"]
-    assert (found.kind, found.version, found.way_down) == (
-        "PyTorchJob",
-        made["metadata"]["resourceVersion"],
-        "suspend",
-    )
-    patch = {"metadata": {"annotations": {"quartermaster/exclude": "true"}}}
-    now = ground.plane.call("PATCH", f"{path}/llm", patch, "application/merge-patch+json")
-    until(lambda: of(live.snapshot(now_ms()), ground)[0]["llm"].version == now["metadata"]["resourceVersion"])
-    assert of(live.snapshot(now_ms()), ground)[0]["llm"].spared_until_ms > now_ms()
+    found = of(settled_on(live, ground, "runs"), ground)[0]["runs"]
+    assert (found.kind, found.version, found.way_down) == (kind, runs["resourceVersion"], "suspend")
+    now = annotate("runs", exclude="true")
+    until(lambda: of(live.snapshot(now_ms()), ground)[0]["runs"].version == now)
+    assert of(live.snapshot(now_ms()), ground)[0]["runs"].spared_until_ms > now_ms()
+
+
+def test_owners_of_any_kind_are_watched_by_their_metadata_once_they_are_met(
+    control_plane: ControlPlane, clusters: Clusters, ground: Ground
+):
+    define(control_plane, "example.test", "v1", "Season", "seasons", spec={}, namespaced=True)
+    live = clusters(control_plane.token)
+    path = f"/apis/example.test/v1/namespaces/{ground.namespace}/seasons"
+    body = {"apiVersion": "example.test/v1", "kind": "Season", "metadata": {"name": "summer"}}
+    made = control_plane.call("POST", path, body)["metadata"]
+    reference = {**{key: body[key] for key in ("apiVersion", "kind")}, "name": "summer", "uid": made["uid"]}
+    ground.node()
+    a_job(ground, "part", 1, 1, "borrowers", ownerReferences=[{**reference, "controller": True}])
+    bound(ground, 1)
+    found = of(settled_on(live, ground, "summer"), ground)[0]["summer"]
+    until(lambda: of(live.snapshot(now_ms()), ground)[0]["summer"].version == made["resourceVersion"])
+    assert (found.kind, found.uid, found.way_down) == ("Season", made["uid"], "")
 
 
 def test_the_role_is_all_that_is_needed_and_names_all_that_is_watched(clusters: Clusters, ground: Ground):
     ground.node()
     live = clusters()
-    assert all("404" in each for each in live.troubles.values()), live.troubles
+    watched = {each.name for each in WATCHED}
+    refused = {name: said for name, said in live.troubles.items() if name in watched and "404" not in said}
+    assert refused == {}, "what the cluster has may all be read"
     given = next(each for each in yaml.safe_load_all(ROLES.read_text()) if each["kind"] == "ClusterRole")
     named = {
         f"{plural}.{group}" if group else plural
@@ -248,7 +273,7 @@ def test_the_role_is_all_that_is_needed_and_names_all_that_is_watched(clusters: 
         for plural in rule["resources"]
     }
     above = {"daemonsets.apps", "cronjobs.batch"}
-    assert {each for each in named if not each.startswith("*")} - above == {each.name for each in WATCHED}
+    assert {each for each in named if not each.startswith("*")} - above == watched
     assert {verb for rule in given["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
 
 

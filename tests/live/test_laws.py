@@ -30,7 +30,7 @@ def objects() -> list[tuple[str, dict[str, Any]]]:
         ("nodes", node("n3", 0, labels={"zone": "b"})),
         ("jobs", owner("train", spec={"parallelism": 3})),
         ("jobs", owner("wide", 2, spec={"parallelism": 4})),
-        ("jobs", owner("held", spec={"suspend": True}, annotations=stopped())),
+        ("jobs", owner("held", spec={"suspend": True}, annotations=stopped(name="held"))),
         ("jobs", owner("part", **above("PyTorchJob", "llm", "kubeflow.org/v1"))),
         ("above kubeflow.org/v1 PyTorchJob", owner("llm", annotations={"quartermaster/exclude": "true"})),
         ("deployments", owner("web")),

@@ -1,10 +1,10 @@
 """Who waits: pods that are not bound, what a quota refuses, what a queue or the enforcer holds back."""
 
-import json
 from typing import Any
 
 import pytest
 
+from enforcer.act.mark import STOPPED, Mark
 from enforcer.shape import Need, Toleration
 from enforcer.snapshot import Taking
 from tests.kube.raws import G, at, claim, gpu_container, iso, node, pod, with_claims
@@ -106,9 +106,9 @@ def test_a_replica_set_that_a_quota_refuses_waits_once_as_its_deployment():
     assert (found.uid, found.kind, found.count, found.since_ms) == ("uid-web", "Deployment", 3, at(7))
 
 
-def stopped(act: str = "stop", **before: Any) -> dict[str, str]:
-    told = {"at": iso(300), "cluster": "c", "plan": "p", "epoch": 1, "act": act, "before": before}
-    return {"quartermaster/stopped": json.dumps(told)}
+def stopped(act: str = "stop", *, name: str = "train", before: Any = None) -> dict[str, str]:
+    """The mark that the enforcer leaves."""
+    return {STOPPED: Mark(at(300), "c", "p", 1, act, f"uid-{name}", before or {}).written()}
 
 
 FOR_OWNER, FOR_NOBODY = Taking("uid-train", "uid-owner", at(300)), Taking("uid-train", "", at(300))
@@ -118,7 +118,12 @@ def test_what_was_stopped_for_an_owner_is_held_back():
     told = Told().see("nodes", node())
     told.see(
         "jobs",
-        owner("train", 2, spec={"suspend": True, "parallelism": 2}, annotations=stopped(suspend=False)),
+        owner(
+            "train",
+            2,
+            spec={"suspend": True, "parallelism": 2},
+            annotations=stopped(before={"/spec/suspend": False}),
+        ),
     )
     found = told.waiting(FOR_OWNER)
     assert (found.held_back, found.count, found.since_ms, found.way_down) == (True, 2, at(300), "suspend")
@@ -146,21 +151,75 @@ def test_a_job_that_its_people_suspended_waits_for_nothing():
 
 def test_a_deployment_that_was_scaled_down_waits_with_the_replicas_that_it_had():
     told = Told().see("nodes", node())
-    told.see("deployments", owner("train", spec={"replicas": 0}, annotations=stopped(replicas=3)))
-    assert (told.waiting(FOR_OWNER).count, told.waiting(FOR_OWNER).kind) == (3, "Deployment")
+    for before, count in ((3, 3), (None, 1)):
+        mark = stopped(before={"/spec/replicas": before})
+        told.see("deployments", owner("train", spec={"replicas": 0}, annotations=mark))
+        assert (told.waiting(FOR_OWNER).count, told.waiting(FOR_OWNER).kind) == (count, "Deployment")
+    copied = stopped(name="other", before={"/spec/replicas": 3})
+    told.see("deployments", owner("train", spec={"replicas": 0}, annotations=copied))
+    assert told.snapshot(FOR_OWNER).waiting == (), "a mark that was copied from another object is none"
+
+
+def roles(**counts: int) -> dict[str, Any]:
+    """A PyTorchJob's spec: how many of each role, of two GPUs, the launcher without any."""
+    made = {
+        name: {"replicas": count, "template": owner("x", 0 if name == "launcher" else 2)["spec"]["template"]}
+        for name, count in counts.items()
+    }
+    return {"pytorchReplicaSpecs": made, "runPolicy": {"suspend": True}}
+
+
+TEMPLATE = owner("x", 2)["spec"]["template"]
+RAY = {
+    "suspend": True,
+    "headGroupSpec": {"template": owner("x", 0)["spec"]["template"]},
+    "workerGroupSpecs": [{"replicas": 2, "numOfHosts": 2, "template": TEMPLATE}, {"template": TEMPLATE}],
+}
+SET = {"replicas": 0, "leaderWorkerTemplate": {"size": 4, "workerTemplate": TEMPLATE}}
+TWO = {"/spec/replicas": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "before", "count"),
+    [
+        ("PyTorchJob", "kubeflow.org/v1", roles(master=1, worker=3, launcher=1), {}, 4),
+        ("RayCluster", "ray.io/v1", RAY, {}, 5),
+        ("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", SET, TWO, 8),
+        ("Rollout", "argoproj.io/v1alpha1", {"replicas": 0, "template": TEMPLATE}, TWO, 2),
+    ],
+)
+def test_custom_kinds_that_were_stopped_wait_with_the_pods_that_they_had(
+    kind: str, version: str, spec: dict[str, Any], before: dict[str, Any], count: int
+):
+    told = Told().see("nodes", node())
+    stood = {**owner("train", annotations=stopped(before=before)), "spec": spec}
+    told.see(f"above {version} {kind}", stood)
+    found = told.waiting(FOR_OWNER)
+    assert (found.kind, found.count, found.parts, found.held_back) == (kind, count, 2 * G * count, True)
+    assert told.snapshot(FOR_NOBODY).waiting == ()
+    over = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+    told.see(f"above {version} {kind}", {**stood, "status": over})
+    assert told.snapshot(FOR_OWNER).waiting == ()
+
+
+def test_what_somebody_else_has_started_again_is_not_held_back():
+    told = Told().see("nodes", node())
+    mark = stopped(before={"/spec/replicas": 3})
+    told.see("deployments", owner("train", spec={"replicas": 2}, annotations=mark))
+    assert told.snapshot(FOR_OWNER).waiting == ()
+    running = {**roles(worker=2), "runPolicy": {"suspend": False}}
+    told.see("above kubeflow.org/v1 PyTorchJob", {**owner("train", annotations=stopped()), "spec": running})
+    assert told.snapshot(FOR_OWNER).waiting == ()
 
 
 @pytest.mark.parametrize(
     "note",
-    ["", "{", "[]", '{"act": 5}', '{"before": {"replicas": 3}}', "x" * 70_000, '{"act":"stop","at":"never"}'],
+    ["", "{", "[]", '{"act": 5}', "x" * 70_000, '{"act":"stop","at":"never","uid":"uid-train"}'],
 )
-def test_a_hostile_note_of_having_been_stopped(note: str):
+def test_a_hostile_mark_is_none(note: str):
     told = Told().see("nodes", node())
-    written = {"quartermaster/stopped": note}
-    told.see("jobs", owner("train", spec={"suspend": True}, annotations=written))
-    assert [each.since_ms for each in told.snapshot(FOR_OWNER).waiting] == (
-        [at(0)] if "never" in note else []
-    )
+    told.see("jobs", owner("train", spec={"suspend": True}, annotations={STOPPED: note}))
+    assert told.snapshot(FOR_OWNER).waiting == ()
 
 
 def test_what_kueue_has_not_admitted_waits_and_is_not_ours_to_stop_or_start():
