@@ -1,6 +1,6 @@
 """Ways: how a workload of each kind is stopped so that it can be started again, and what no restart brings back."""
 
-_SUSPEND, _SCALE = "suspend", "scale to zero"
+_SUSPEND, _SCALE, _DEACTIVATE = "suspend", "scale to zero", "deactivate in its queue"
 _WAYS = {
     "Job": _SUSPEND,
     "JobSet": _SUSPEND,
@@ -30,9 +30,12 @@ _LOST = {
 }
 
 
-def way_down(kind: str) -> str:
-    """How the owner of such a workload is stopped; "" where nothing is known that would bring it back."""
-    return _WAYS.get(kind, "")
+def way_down(kind: str, *, queued: bool = False) -> str:
+    """How the owner of such a workload is stopped; "" where nothing is known that would bring it back.
+
+    `queued`: Kueue manages it, and is told to take it out of its queue.
+    """
+    return _DEACTIVATE if queued and kind in _WAYS else _WAYS.get(kind, "")
 
 
 def lost_for_good(kind: str) -> tuple[str, ...]:

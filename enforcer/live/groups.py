@@ -26,6 +26,7 @@ class Group:
     owner: Known | None
     complete: bool  # all its owners are known that may be
     queued: bool  # a queue system starts and stops it
+    in_queue: Known | None = None  # Kueue's one object for it, by which it is stopped
     above: tuple[Known, ...] = ()  # every owner of it that is known
     pods: list[Seen] = field(default_factory=list[Seen])
     makers: list[Known] = field(default_factory=list[Known])
@@ -92,7 +93,10 @@ def gather(scene: Scene) -> dict[str, Group]:
 class _Groups:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._queued = {each.controller.uid for each in scene.queued.values() if each.controller is not None}
+        self._queued: dict[str, list[Known]] = {}
+        for each in scene.queued.values():
+            if each.controller is not None:
+                self._queued.setdefault(each.controller.uid, []).append(each)
         self.found: dict[str, Group] = {}
 
     def of(self, place: tuple[str, str, str], labels: Labels, chain: Chain) -> Group:
@@ -110,6 +114,7 @@ class _Groups:
                 owner if owner is not None and owner.version and chain.missing is None else None,
                 chain.missing is None,
                 queued=False,
+                in_queue=self._in_queue(owner),
             )
         group.above = tuple({each.reference.uid: each for each in (*group.above, *above)}.values())
         group.complete = group.complete and chain.missing is None
@@ -117,6 +122,13 @@ class _Groups:
             each.reference.uid in self._queued or dict(each.labels).get(QUEUE_LABEL) for each in above
         )
         return group
+
+    def _in_queue(self, owner: Known | None) -> Known | None:
+        """Kueue's object for an owner that names its queue; none where there are several."""
+        if owner is None or not dict(owner.labels).get(QUEUE_LABEL):
+            return None
+        found = self._queued.get(owner.reference.uid, [])
+        return found[0] if len(found) == 1 else None
 
 
 def without_people(labels: Labels, settings: Settings) -> dict[str, str]:

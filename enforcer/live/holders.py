@@ -32,7 +32,7 @@ def workloads_of(
         first = next(pod for pod in bound if pod.asks_for_gpus)
         team = teams.of(first.namespace, first.labels, first.user_patterns)
         nodes = [hosts.get(name) for name in sorted({pod.node for pod in bound})]
-        whose = (group.kind, group.owner, group.queued, group.above, team)
+        whose = (group.kind, group.owner, group.queued, group.in_queue, group.above, team)
         key = (*whose, bound, nodes, scene.budgets, scene.services)
         known = scene.kept.get(group.uid)
         if known is not None and known[0] == key:
@@ -69,6 +69,9 @@ class _Holder:
         )
         saved = group.latest(CHECKPOINT_AT)
         pods = tuple(map(self._pod, bound))
+        # What is patched to stop it is what must not change until then.
+        stopped_by = group.in_queue if group.queued else owner
+        patched = stopped_by or owner
         return Workload(
             group.uid,
             group.kind,
@@ -77,7 +80,7 @@ class _Holder:
             team,
             self._pool_of_most(pods),
             pods,
-            version=owner.version if owner is not None else "",
+            version=patched.version if patched is not None else "",
             priority=max(pod.priority for pod in bound),
             preemptible="false" not in told and all(pod.preemptible for pod in bound),
             serving=serving,
@@ -85,7 +88,7 @@ class _Holder:
             checkpoint_at_ms=saved if saved is not None and saved <= self._at_ms else None,
             lost_for_good=lost_for_good(group.kind),
             spared_until_ms=max((spared_until_ms(each) for each in wishes), default=0),
-            way_down=way_down(group.kind) if owner is not None and not group.queued else "",
+            way_down=way_down(group.kind, queued=group.queued) if owner and stopped_by else "",
         )
 
     def _pod(self, pod: Seen) -> Pod:
