@@ -12,7 +12,7 @@ export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test servers cluster lint format bench soak lock wheel clean
+.PHONY: help demo test coverage servers cluster lint format bench soak lock wheel clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -36,8 +36,11 @@ $(DEV): $(UV) requirements/dev.txt pyproject.toml
 demo: $(BASE)  ## a GPU cluster's week, from metrics to each team's bill, in about a minute
 	@$(RUN)/python -m cli demo $(ARGS)
 
-test: $(DEV)  ## the whole test suite (ARGS="-k name -n0 --no-cov" to narrow it)
+test: $(DEV)  ## the whole test suite (ARGS="-k name -n0" to narrow it)
 	@$(RUN)/python -m pytest -m "not soak" $(ARGS)
+
+coverage: $(DEV)  ## the same, with the lines and branches that no test reaches
+	@$(RUN)/python -m pytest -m "not soak" --cov --cov-report=term:skip-covered $(ARGS)
 
 servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
 	@$(PYTHON) -S -m tests.servers.build $(ARGS)
@@ -58,7 +61,7 @@ bench: $(DEV)  ## measure speed against peers, into docs/performance.md (BENCH=p
 	@$(RUN)/python -m bench $(BENCH)
 
 soak: $(DEV)  ## the long crash campaign and the long differential tests
-	@$(RUN)/python -m pytest -m soak -n0 --no-cov $(ARGS)
+	@$(RUN)/python -m pytest -m soak -n0 $(ARGS)
 
 lock: $(UV)  ## refresh requirements/*.txt from pyproject.toml
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --group dev -o requirements/dev.txt
