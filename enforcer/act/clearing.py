@@ -5,7 +5,7 @@ as soon as that controller is stopped as well, so that nothing brings the pod ba
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -95,6 +95,16 @@ class Clearing:
             turn += 1
             self._controllers.clear()
         return found
+
+    def wait(self, ended: Callable[[], bool]) -> bool:
+        """Whether it came to its end before patience did."""
+        turn = 0
+        while not ended():
+            if self._past_s() > self._pace.patience_s:
+                return False
+            time.sleep(_ROUNDS_S[min(turn, len(_ROUNDS_S) - 1)])
+            turn += 1
+        return True
 
     def _past_s(self) -> float:
         return time.monotonic() - self._began

@@ -13,6 +13,7 @@ from enforcer.act.grip import grip, way_of
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
 from enforcer.act.order import RESTORE, came_of, pods_of, written
+from enforcer.act.pods import pods_told
 from enforcer.act.served import NoWay, Served
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Phase, Result
@@ -97,7 +98,7 @@ class Doing:
             if each.stopped is not None
         }
         cleared = clearing.clear(pods, stopped)
-        return self.crew.each(lambda each: self._seen(each, cleared), begun)
+        return self.crew.each(lambda each: self._seen(each, cleared, clearing), begun)
 
     def finish(self, begun: Sequence[Begun], epoch: int) -> tuple[Deed, ...]:
         """Put the outcomes into the journal; what is to be put back is, with an intent and an outcome of its own."""
@@ -169,9 +170,11 @@ class Doing:
             came = self.hands.do(change.patch, lambda: self._may(epoch))
         return came
 
-    def _seen(self, begun: Begun, cleared: Mapping[str, Cleared]) -> Begun:
+    def _seen(self, begun: Begun, cleared: Mapping[str, Cleared], clearing: Clearing) -> Begun:
         if begun.result is not None or begun.is_open:
             return begun
+        if begun.intent.act == Act.HOLD.value:
+            return self._held_back(begun, clearing)
         pods = {uid: cleared[uid] for uid in pods_of(begun.intent) if uid in cleared}
         fates = {each.fate for each in pods.values()}
         if fates & {Fate.HELD, Fate.UNKNOWN}:
@@ -190,6 +193,17 @@ class Doing:
             words = f"{len(pods)} pods were seen to end or to be gone, the last after {last:.2f} s"
             return replace(back, words=words)
         return back
+
+    def _held_back(self, begun: Begun, clearing: Clearing) -> Begun:
+        """What waits is held back when the scheduler sees no pod of it any more: else it might be bound first."""
+        intent = begun.intent
+        try:
+            path = self.served.path(intent.kind, intent.namespace, intent.name)
+            if clearing.wait(lambda: not pods_told(self.hands.look(path) or {})):
+                return self.read_back(begun)
+        except (NoWay, Silence) as error:
+            return replace(begun, is_open=True, words=str(error))
+        return self._told(begun, Result.NO_EFFECT, "its controller leaves its pods there")
 
     def _told(self, begun: Begun, result: Result, words: str) -> Begun:
         back = begun.intent.act in _DOWN and result is not Result.DONE

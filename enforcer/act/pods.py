@@ -34,6 +34,15 @@ def may_be_evicted(pod: Json, controller: Json | None) -> bool:
     return stopped and mapping(controller.get("metadata")).get("uid") == owner.uid
 
 
+def pods_told(owner: Json) -> int:
+    """How many pods an owner's status still counts, bound or not; 0 where it counts none."""
+    status = mapping(owner.get("status"))
+    ranks = mapping(status.get("replicaStatuses")).values()  # of Kubeflow's training jobs
+    return sum(whole(each) for each in (status.get("active"), status.get("replicas"))) + sum(
+        whole(mapping(each).get("active")) for each in ranks
+    )
+
+
 def epoch_of(pod: Json) -> int:
     """Under which lease it was last meant to be evicted; 0 for none."""
     return whole(mapping(mapping(pod.get("metadata")).get("annotations")).get(EPOCH))

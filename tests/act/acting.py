@@ -107,8 +107,13 @@ def running(ground: Ground, label: str, count: int, seconds: float = 30) -> list
     return pods_of(ground, label)
 
 
-def at_rest(ground: Ground, path: str, seconds: float = 1.0) -> Json:
-    """An object, once its version has not changed for a while."""
+def at_rest(ground: Ground, path: str, seconds: float = 0.4, *, ready: int | None = None) -> Json:
+    """An object, once its version has not changed for a while; a Job once it counts so many ready pods.
+
+    A Job's controller counts what has become of its pods a second later.
+    """
+    if ready is not None:
+        ground.wait(path, lambda found: found["status"].get("ready") == ready)
     found, since = ground.plane.call("GET", path), time.monotonic()
     while time.monotonic() - since < seconds:
         time.sleep(0.05)

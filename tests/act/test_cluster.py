@@ -97,7 +97,7 @@ def test_a_job_is_suspended_and_runs_again_and_has_not_failed(ground: Ground, ac
     make_job(ground, "j", pods=2)
     pods = running(ground, "of=j", 2)
     path = owner_path(ground, "Job", "j")
-    at_rest(ground, path)
+    at_rest(ground, path, ready=2)
     Actor(acts).carry_out([order(ground, Act.STOP, "Job", "j", pods=pods)], UNDER, fine)
     assert paper.outcomes() == [("stop", "j", "done")], [each.words for each in paper.rows]
     gone(ground, "j")
@@ -106,10 +106,35 @@ def test_a_job_is_suspended_and_runs_again_and_has_not_failed(ground: Ground, ac
     assert "failed" not in job["status"]
     put_back(ground, acts)
     running(ground, "of=j", 2)
-    job = at_rest(ground, path)
+    job = at_rest(ground, path, ready=2)
     assert (job["spec"]["suspend"], job["status"]["active"], is_marked(job)) == (False, 2, False)
     assert "failed" not in job["status"]
     assert paper.outcomes()[1:] == [("restore", "j", "done")]
+
+
+def test_the_owner_gets_what_is_freed_for_it_and_no_rival_does(ground: Ground, acts: Doing, paper: Paper):
+    """On eight GPUs a borrower runs, a rival waits, and the owner was held back: held, stopped, started, in order."""
+    make_job(ground, "owner", 8)
+    running(ground, "of=owner", 8)
+    at_rest(ground, owner_path(ground, "Job", "owner"), ready=8)
+    Actor(acts).carry_out([order(ground, Act.HOLD, "Job", "owner")], UNDER, fine)
+    gone(ground, "owner")
+    make_job(ground, "victim", 8)
+    pods = running(ground, "of=victim", 8)
+    make_job(ground, "rival", 8)
+    for name, ready in (("victim", 8), ("rival", 0), ("owner", 0)):
+        at_rest(ground, owner_path(ground, "Job", name), ready=ready)
+    orders = [
+        order(ground, Act.HOLD, "Job", "rival"),
+        order(ground, Act.STOP, "Job", "victim", position=1, pods=pods),
+        order(ground, Act.START, "Job", "owner", position=2),
+    ]
+    deeds = Actor(acts).carry_out(orders, UNDER, fine)
+    assert [each.result for each in deeds] == ["", "", "", "done", "done", "done"], [
+        each.words for each in deeds
+    ]
+    running(ground, "of=owner", 8)
+    assert pods_of(ground, "of=rival") == pods_of(ground, "of=victim") == []
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
@@ -221,7 +246,7 @@ def test_what_the_role_does_not_name_is_not_stopped(ground: Ground, paper: Paper
     ground.node(gpus=8)
     make_job(ground, "j")
     pods = running(ground, "of=j", 1)
-    at_rest(ground, owner_path(ground, "Job", "j"))
+    at_rest(ground, owner_path(ground, "Job", "j"), ready=1)
     stranger = ground.plane.service_account(ground.namespace, "stranger")
     acts = doing(ground.plane, paper, token=stranger)
     Actor(acts).carry_out([order(ground, Act.STOP, "Job", "j", pods=pods)], UNDER, fine)
@@ -271,7 +296,7 @@ def test_restore_and_down_by_command(ground: Ground, configured: Path, token: st
         make_set(ground, "StatefulSet", name, 2)
     pods = {name: running(ground, f"of={name}", 2) for name in ("one", "two")}
     for name in pods:
-        at_rest(ground, owner_path(ground, "StatefulSet", name), 0.3)
+        at_rest(ground, owner_path(ground, "StatefulSet", name))
     orders = [order(ground, Act.STOP, "StatefulSet", name, pods=pods[name]) for name in pods]
 
     def stop(chain: Chain) -> None:
@@ -312,7 +337,7 @@ def test_sixteen_victims_side_by_side(kind: str, victims: int, ground: Ground, a
         make_job(ground, name) if kind == "Job" else make_set(ground, kind, name, 1)
     pods = {name: running(ground, f"of={name}", 1) for name in names}
     for name in names:
-        at_rest(ground, owner_path(ground, kind, name), 0.1)
+        at_rest(ground, owner_path(ground, kind, name), 0.05, ready=1 if kind == "Job" else None)
     orders = [
         order(ground, Act.STOP, kind, name, position=at, pods=pods[name]) for at, name in enumerate(names)
     ]

@@ -69,7 +69,7 @@ class MortalWire(Wire):
 
 
 def lived(bare: Bare, paper: Paper, life: Life, sent: Counter[tuple[str, str]]) -> Doing:
-    hands = Hands(MortalWire(wire(bare.plane), life, sent))
+    hands = Hands(MortalWire(wire(bare.plane), life, sent), pause=lambda seconds: None)
     return Doing(hands, MortalPaper(paper, life), lambda epoch: "", now_ms, SHORT)
 
 

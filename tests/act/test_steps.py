@@ -79,6 +79,21 @@ def test_what_is_held_back_is_suspended_and_started_again(bare: Bare, acts: Doin
     assert paper.outcomes() == [("hold", "j", "done"), ("start", "j", "done")]
 
 
+def test_what_waits_is_not_held_back_while_its_pods_are_there(bare: Bare, acts: Doing, paper: Paper):
+    """They would be bound to the GPUs that are freed next; so nobody is stopped, and it is put back."""
+    bare.owner("Job", "rival")
+    bare.owner("Job", "victim")
+    bare.patch(f"{bare.at('Job', 'rival')}/status", {"status": {"active": 1, "ready": 0}})
+    orders = [bare.order(Act.HOLD, "Job", "rival"), bare.order(Act.STOP, "Job", "victim", position=1)]
+    Actor(acts).carry_out(orders, UNDER, fine)
+    assert paper.outcomes() == [
+        ("hold", "rival", "no effect"),
+        ("stop", "victim", "failed"),
+        ("restore", "rival", "done"),
+    ]
+    assert [bare.get("Job", name)["spec"]["suspend"] for name in ("rival", "victim")] == [False, False]
+
+
 def test_a_field_that_the_server_does_not_know_has_no_effect_and_leaves_no_mark(
     bare: Bare, acts: Doing, paper: Paper
 ):
