@@ -1,0 +1,1 @@
+"""Quotas as a hand: ResourceQuotas raised while others leave theirs, ClusterQueues that follow bookings."""

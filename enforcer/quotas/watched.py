@@ -1,0 +1,102 @@
+"""What quota objects a cluster has: ResourceQuotas and ClusterQueues, watched."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from collector.kubernetes.resources import KUEUE, Resource
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
+from collector.kubernetes.talk import Api
+from collector.kubernetes.values import mapping, text
+from collector.kubernetes.watch import Watcher
+from enforcer.quotas.cap import CLUSTER_QUEUE, RESOURCE_QUOTA, Cap, read_cap
+
+WATCHED = (
+    Resource(RESOURCE_QUOTA, "resourcequotas", without="no ResourceQuota is raised"),
+    Resource(
+        CLUSTER_QUEUE,
+        "clusterqueues",
+        "kueue.x-k8s.io",
+        KUEUE,
+        optional=True,
+        without="no ClusterQueue follows bookings",
+    ),
+)
+CONNECTIONS = len(WATCHED) + 1
+
+
+class Caps:
+    """The caps of one cluster, kept from a stream of events; may be asked from any thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._known: dict[str, dict[str, Cap]] = {each.kind: {} for each in WATCHED}
+        self._listing: dict[str, set[str]] = {}
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take events into account."""
+        with self._lock:
+            for event in events:
+                self._apply(event)
+
+    def all(self) -> tuple[Cap, ...]:
+        """As they are known now, by kind, namespace and name."""
+        with self._lock:
+            found = [cap for known in self._known.values() for cap in known.values()]
+        return tuple(sorted(found, key=lambda each: (each.kind, each.namespace, each.name)))
+
+    def _apply(self, event: Event) -> None:
+        known, uid = self._known[event.kind], text(mapping(event.object.get("metadata")).get("uid"))
+        if event.type == BEGIN:
+            self._listing[event.kind] = set()
+        elif event.type == SYNCED:
+            listed = self._listing.pop(event.kind, set())
+            self._known[event.kind] = {uid: cap for uid, cap in known.items() if uid in listed}
+        elif event.type == GONE:
+            known.pop(uid, None)
+        elif event.type in {ADDED, MODIFIED}:
+            cap = read_cap(event.object, event.kind, self._settings)
+            self._listing.get(event.kind, set()).add(uid)
+            known.pop(uid, None)
+            if cap is not None:
+                known[uid] = cap
+
+
+class QuotaWatch:
+    """Watches one cluster's quota objects from `start` until `stop`."""
+
+    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int]) -> None:
+        self.settings = settings
+        self._api = api
+        self._caps = Caps(settings)
+        self._watchers = [Watcher(api, each, self._caps.apply, wall) for each in WATCHED]
+
+    def start(self) -> None:
+        """Begin to watch."""
+        for watcher in self._watchers:
+            watcher.start()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        for watcher in self._watchers:
+            watcher.stop()
+        self._api.close()
+
+    @property
+    def settled(self) -> bool:
+        """Whether all is seen that may be."""
+        return all(each.state.settled for each in self._watchers)
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Which watches do not go on just now, and what the server said, by resource."""
+        return {
+            each.resource.name: each.state.trouble.detail
+            for each in self._watchers
+            if each.state.trouble is not None
+        }
+
+    def all(self) -> tuple[Cap, ...]:
+        """The caps as they are known now."""
+        return self._caps.all()
