@@ -10,7 +10,7 @@ from enforcer.guard.limits import Group, Limits, stops
 from enforcer.guard.refused import ORDER, Reason, Refused
 from enforcer.guard.special import Objections
 from enforcer.guard.standing import Approval, Standing, pool_parts
-from enforcer.guard.turns import Turns, for_owner
+from enforcer.guard.turns import Turns
 from enforcer.plan import Plan, hash_of_policy
 from enforcer.snapshot import Snapshot
 from quartermaster.config.policy import PolicyPart
@@ -88,17 +88,13 @@ class _Cycle:
     def _before(self, at: int) -> Iterator[Refused]:
         """What an owner's group needs, or whose turn is before it, and is not done."""
         turns = self._turns
-        for before, refused in self.refused.items() if for_owner(turns.groups[at]) else ():
+        for before, refused in self.refused.items() if turns.for_owner(at) else ():
             title = next((each.target.title for each in stops(turns.groups[before])), "")
             if turns.counts_on(at, before):
                 yield _before(f"its owner's pods fit only with the GPUs of {title}, which is not stopped now")
             elif turns.needs_held(at, before):
                 yield _before(f"those who are held back with the stopping of {title} could be bound first")
-            elif (
-                for_owner(turns.groups[before])
-                and turns.pool(before) == turns.pool(at)
-                and not refused.never_fits
-            ):
+            elif turns.for_owner(before) and turns.pool(before) == turns.pool(at) and not refused.never_fits:
                 yield _before(f"the owner for whom {title} is to be stopped comes first in this pool")
 
 

@@ -20,6 +20,7 @@ class Turns:
         for action in plan.actions:
             found[action.group] = (*found.get(action.group, ()), action)
         self.groups = tuple(found.values())
+        self._for_owner = [any(each.cause is Cause.OWNER for each in stops(group)) for group in self.groups]
         self._nodes = [
             {node for each in stops(group) for _, _, node in each.target.pods} for group in self.groups
         ]
@@ -33,8 +34,8 @@ class Turns:
     def order(self) -> list[int]:
         """Their numbers in the order of their turns."""
         order: dict[int, None] = {}
-        for at, group in enumerate(self.groups):
-            if for_owner(group):
+        for at in range(len(self.groups)):
+            if self.for_owner(at):
                 order |= {before: None for before in range(at) if self.counts_on(at, before)}
                 order[at] = None
         others = [at for at in range(len(self.groups)) if at not in order]
@@ -46,7 +47,7 @@ class Turns:
         They were counted to fit on certain nodes. Pods of several shapes, and such as are bound to one another, fit
         somewhere only as all of the pool is counted.
         """
-        if not for_owner(self.groups[at]) or not self._nodes[before]:
+        if not self._for_owner[at] or not self._nodes[before]:
             return False
         if self.groups[at][0].for_uid in self._mixed:
             pool = self.pool(at)
@@ -56,19 +57,18 @@ class Turns:
     def needs_held(self, at: int, before: int) -> bool:
         """Whether an earlier group of its pool holds others back, who could be bound to what it frees."""
         return (
-            for_owner(self.groups[at])
+            self._for_owner[at]
             and self.pool(at) == self.pool(before)
             and any(each.act is Act.HOLD for each in self.groups[before])
         )
 
+    def for_owner(self, at: int) -> bool:
+        """Whether it stops anybody for an owner."""
+        return self._for_owner[at]
+
     def pool(self, at: int) -> str:
         """The pool whose GPUs it takes; "" where it takes none."""
         return next((each.target.pool for each in stops(self.groups[at])), "")
-
-
-def for_owner(group: Group) -> bool:
-    """Whether it stops anybody for an owner."""
-    return any(each.cause is Cause.OWNER for each in stops(group))
 
 
 def _is_mixed(shapes: Sequence[Shape]) -> bool:
