@@ -14,12 +14,14 @@ from typing import Annotated
 import typer
 import typer.rich_utils
 
+from cli import audit as audit_group
 from cli import config as config_group
 from cli import enforce as enforce_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
 from cli import plan as plan_group
+from cli.actions import actions
 from cli.approve import approve
 from cli.backfill import backfill
 from cli.behind import of_group, with_options
@@ -96,6 +98,7 @@ for _command in (
     why,
     findings,
     status,
+    actions,
     approve,
     freeze,
     thaw,
@@ -107,6 +110,7 @@ for _command in (
 app.add_typer(simulate_group, name="simulate")
 app.add_typer(enforce_group.app, name="enforce")
 app.add_typer(plan_group.app, name="plan")
+app.add_typer(audit_group.app, name="audit")
 app.add_typer(ledger_group.app, name="ledger")
 app.add_typer(config_group.app, name="config")
 app.add_typer(person_group.app, name="person")

@@ -1,7 +1,9 @@
 """Verify: walk along each cluster's chain in the ledger, in pieces, and say what is amiss."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from enforcer.audit.row import Head
 from enforcer.audit.walk import Flaw, Kind, Walk
@@ -10,6 +12,7 @@ from sql.catalog import Cursor
 from sql.ledger import Ledger
 
 PIECE = 10_000  # rows in memory at a time
+_SHORTEST = 8  # of digits that may be the beginning of a hash, and not a number alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,18 @@ def verify(
     if not met:
         walk.note(None, Kind.CUT, f"no row has the hash {wanted[:64]}: it was cut off, or changed")
     return Verdict(cluster, walk.rows + span["unnumbered"], walk.last, tuple(walk.flaws), walk.found)
+
+
+def rows_of(ledger: Ledger, cluster: str, wanted: str | None, most: int) -> list[dict[str, Any]]:
+    """The last rows of a cluster's chain, or those whose number it is or whose hash begins so; at most so many.
+
+    Raises LedgerError.
+    """
+    number = int(wanted) if wanted and re.fullmatch(r"[0-9]{1,18}", wanted) else None
+    prefix = None if number is not None and len(str(wanted)) < _SHORTEST else wanted
+    given = {"cluster": cluster, "every": wanted is None, "number": number, "prefix": prefix, "most": most}
+    with ledger.reading() as cursor:
+        return rows(cursor, "audit_shown", given).to_dicts()
 
 
 def _noted(cursor: Cursor, cluster: str) -> Head | None:

@@ -73,9 +73,9 @@ class Walk:
 
     def end(self, head: Head | None) -> None:
         """There are no more rows; `head` is the chain's own, as it is noted beside it (None: there is none)."""
-        if head is None:
+        if head is None and self.rows:
             self.note(None, Kind.STRAY, "there is no head beside the chain")
-        elif head.number < self.last.number:
+        elif head is not None and head.number < self.last.number:
             self.note(
                 self.last.number,
                 Kind.STRAY,

@@ -82,7 +82,7 @@ def test_what_nobody_touched_is_whole(shared: Ledger) -> None:
     chain = chain_of_ten(shared)
     assert verify(shared, chain.cluster) == Verdict(chain.cluster, 10, chain.head(), (), 0)
     assert chain.cluster in clusters(shared)
-    assert verify(shared, "never heard of").flaws[0].words == "there is no head beside the chain"
+    assert verify(shared, "never heard of").found == 0
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
