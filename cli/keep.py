@@ -1,12 +1,12 @@
 """`quartermaster keep`: people ask for time for an idle workload of theirs, as far as the policy lets them."""
 
-import getpass
 import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import output
+from cli.asking import asker
 from cli.choice import clusters
 from cli.session import session
 from quartermaster.clock import now_ms, to_iso
@@ -36,12 +36,11 @@ def keep(
     \b
     Examples:
       quartermaster keep 4h Notebook/lab/drafts
-      quartermaster keep 1d lab/drafts --cluster main --reason "results are looked at"
+      quartermaster keep 1d lab/drafts --cluster main --reason "still needed"
     """
     from enforcer.audit.requests import Kind, Request, ask
     from enforcer.ladder.subject import find, limit
     from quartermaster.config.load import load_configuration
-    from quartermaster.person import person_id, pseudonym, pseudonym_key
     from sql.configured import open_configured
 
     configuration = load_configuration(session(context).config_path(), os.environ)
@@ -53,9 +52,8 @@ def keep(
             most_ms = limit(cursor, subject, configuration.policy, at_ms)
         until_ms = at_ms + span_ms
         most_ms = _within(subject, most_ms, at_ms, until_ms)
-        key = pseudonym_key(configuration.privacy.key, configuration.ledger.path)
-        asker = pseudonym(person_id(key, getpass.getuser()))
-        ask(ledger, Request(subject.cluster, at_ms, asker, Kind.KEEP, subject.uid, until_ms, reason))
+        who = asker(configuration)
+        ask(ledger, Request(subject.cluster, at_ms, who, Kind.KEEP, subject.uid, until_ms, reason))
     if as_json:
         output.emit_json(
             {

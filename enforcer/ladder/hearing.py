@@ -28,6 +28,9 @@ def hear_live(
     LedgerError.
     """
     cluster, at_ms = snapshot.cluster, snapshot.at_ms
-    heard = hear(found, computing, notified(cursor, cluster, at_ms), {})
+    there, pools = tuple(found), frozenset(computing)
+    if not hear(there, pools, {}, {}).idle:
+        return Findings((), pools)  # the ledger is not asked about nobody: a turn has little time
+    heard = hear(there, pools, notified(cursor, cluster, at_ms), {})
     wishes = asked(cursor, cluster, at_ms), annotated_ms
     return kept(past_grace(heard, snapshot, policy.grace_ms), snapshot.workloads, policy, wishes)

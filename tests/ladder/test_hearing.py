@@ -1,5 +1,7 @@
 """Outside of shadow: only accepted warnings count, and people keep what is theirs as long as the policy lets them."""
 
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from analytics.found import Found, Kind
@@ -58,6 +60,15 @@ def test_who_was_warned_twice_is_taken_and_only_then(ledger: Ledger) -> None:
         record(ledger, deliveries, NOW)
         assert taken(made(SCENE, live(ledger))) == expected
     assert live(ledger).notices == (Notice(WARN, NOW - 2 * H), Notice(AGAIN, NOW - H))
+
+
+def test_where_nothing_is_idle_the_ledger_is_not_asked(ledger: Ledger) -> None:
+    busy = replace(found(NOW - 3 * H), kind=Kind.partly_idle)
+    with closing(ledger.cursor()) as cursor:
+        closed = cursor
+    for there in ([], [busy]):
+        heard = hear_live(closed, there, [POOL], SCENE, annotated_ms={}, policy=POLICY)
+        assert heard == Findings((), frozenset({POOL}))
 
 
 def test_idleness_is_counted_from_a_grace_after_the_start(ledger: Ledger) -> None:

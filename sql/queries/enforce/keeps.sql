@@ -1,8 +1,7 @@
--- keeps: until when people asked for workloads to be kept, what is over left out
+-- keeps: until when people asked for workloads to be kept, the longest last; what is over is left out
 select
   subject as uid,
-  max(epoch_ms(until)) as until_ms
+  epoch_ms(until) as until_ms
 from requests
-where cluster = $cluster and kind = 'keep' and epoch_ms(until) > $at_ms
-group by subject
-order by subject
+where cluster = $cluster and kind = 'keep' and until > make_timestamptz($at_ms::bigint * 1000)
+order by until_ms

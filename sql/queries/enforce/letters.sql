@@ -8,5 +8,5 @@ select
   epoch_ms(sent_at) as at_ms,
   accepted
 from notifications
-where epoch_ms(sent_at) > $since_ms
+where sent_at > make_timestamptz($since_ms::bigint * 1000)
 order by at_ms, cluster, uid, stage, channel, addressee

@@ -4,5 +4,5 @@ select distinct
   stage,
   epoch_ms(sent_at) as at_ms
 from notifications
-where cluster = $cluster and accepted and epoch_ms(sent_at) > $since_ms
+where cluster = $cluster and accepted and sent_at > make_timestamptz($since_ms::bigint * 1000)
 order by at_ms, uid, stage
