@@ -1,6 +1,5 @@
 """A cluster within reach of a command: its API server, its audit, and the person who acts."""
 
-import getpass
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cli.asking import asker
 from cli.choice import clusters
 from cli.session import session
 from quartermaster.errors import InputError, SourceError
@@ -45,7 +45,6 @@ def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
     from enforcer.act.wire import Silence
     from enforcer.audit.chain import Chain
     from quartermaster.config.load import load_configuration
-    from quartermaster.person import person_id, pseudonym, pseudonym_key
     from sql.configured import open_configured
 
     configuration = load_configuration(session(context).config_path(), os.environ)
@@ -61,8 +60,7 @@ def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
     with open_configured(configuration) as ledger:
         chain = Chain(ledger, names[0])
         doing = doing_of(wire, chain, lambda epoch: "")
-        key = pseudonym_key(configuration.privacy.key, configuration.ledger.path)
-        person = pseudonym(person_id(key, getpass.getuser()))
+        person = asker(configuration)
         try:
             yield Reach(configuration, names[0], wire, doing, chain, person)
         except Silence as silence:

@@ -32,7 +32,8 @@ def _objections(
     yield from to_unapproved(plan.hash, plan.snapshot_hash, standing)
     yield from _to_difference(action, seen)
     if action.act in {Act.STOP, Act.HOLD}:
-        yield from to_protected(target, 0, seen.labels, policy.protected)
+        for labels in (seen.labels, *(pod.labels for pod in seen.pods)):
+            yield from to_protected(target, 0, labels, policy.protected)
     if action.act is Act.STOP:
         yield from _to_budgets(seen)
         if action.cause is Cause.IDLE:

@@ -10,6 +10,7 @@ from quartermaster.config.fields import AnyPath, DurationMs, Part, as_written
 
 Mode = Literal["shadow", "plan", "act"]
 Share = Annotated[int, BeforeValidator(units.share_permille, json_schema_input_type=float | str)]
+Multiple = Annotated[int, BeforeValidator(units.multiple_permille, json_schema_input_type=float | str)]
 LEAST_COVERAGE_PERMILLE = 900  # below it nothing is planned either
 
 
@@ -27,9 +28,10 @@ class ActingPart(Part):
     """How many in any hour."""
     team_an_hour: int = Field(default=1, ge=1, le=100_000)
     """How many of one team in any hour."""
-    pool_share_a_day: Share = as_written("0.02")
-    """How much of a pool's available GPUs may be taken in any 24 hours, as a share of one. One workload a day may be
-    taken whatever its size: of a small pool this share is less than a GPU. In the ledger permille."""
+    pool_share_a_day: Multiple = as_written("0.02")
+    """How much of a pool's available GPUs may be taken in any 24 hours, as a share of one; above 1 where a pool may
+    change hands more than once a day. One workload a day may be taken whatever its size: of a small pool 0.02 is less
+    than a GPU. In the ledger permille."""
     after_start_ms: DurationMs = as_written("15m", alias="after_start")
     """How long nothing is done after the enforcer has started: what it sees first may be half of the truth."""
     after_policy_change_ms: DurationMs = as_written("15m", alias="after_policy_change")

@@ -90,11 +90,24 @@ def ratio_permille(value: object) -> int:
 
 def share_permille(value: object) -> int:
     """Permille of a share of one: 0.02 is 20; above zero, at most 1, whole permille."""
-    share = _decimal(value, "a share is a part of one, such as 0.02")
-    permille = share * 1000
-    if not 0 < share <= 1 or permille != permille.to_integral_value():
+    permille = _permille(value)
+    if not 0 < permille <= 1000:
         raise ValueError("a share is above 0 and at most 1, in steps of 0.001")
-    return int(permille)
+    return permille
+
+
+def multiple_permille(value: object) -> int:
+    """Permille of a multiple: 1.5 is 1500; above zero, at most 1,000, whole permille."""
+    permille = _permille(value)
+    if not 0 < permille <= 1_000_000:
+        raise ValueError("a multiple is above 0 and at most 1000, in steps of 0.001")
+    return permille
+
+
+def _permille(value: object) -> int:
+    """0 for what is no whole number of them."""
+    permille = _decimal(value, "a number such as 0.02 is expected") * 1000
+    return int(permille) if permille == permille.to_integral_value() else 0
 
 
 def power_dw(value: object) -> int:

@@ -124,10 +124,13 @@ def test_a_sample_that_is_not_fresh_or_not_idle(evidence: tuple[Any, ...]) -> No
 
 
 def test_protected_by_a_label_that_it_has_now() -> None:
-    policy = rules({"protected": {"labels": {"tier": "prod"}}})
+    policy, labels = rules({"protected": {"labels": {"tier": "prod"}}}), {"tier": "prod"}
+    of_a_pod: dict[str, Any] = {"pods": (replace(PODS[0], labels=labels), PODS[1])}
+    of_the_owner: dict[str, Any] = {"labels": labels}
     for action in (TAKE, PREEMPT, replace(PREEMPT, act=Act.HOLD)):
-        told = look(action, policy=policy, labels={"tier": "prod"})
-        assert told == Refused(Reason.PROTECTED, "its label tier is 'prod'")
+        for seen in (of_the_owner, of_a_pod):
+            told = look(action, policy=policy, **seen)
+            assert told == Refused(Reason.PROTECTED, "its label tier is 'prod'")
 
 
 def test_a_disruption_budget_as_it_is_now() -> None:
