@@ -61,7 +61,12 @@ class Actor:
         changes = [sight.change for sight in sights if sight.change is not None]
         at_ms = self._doing.wall()
         intents = [intended(each, under, change, at_ms) for each, change in zip(orders, changes, strict=True)]
-        begun = self._doing.begin(intents, [change.patch for change in changes])
+        begun = [
+            replace(each, named=order.pods)
+            for each, order in zip(
+                self._doing.begin(intents, [change.patch for change in changes]), orders, strict=True
+            )
+        ]
         told: list[Begun] = []
         for act in _TURNS:
             turn = [each for each in begun if each.intent.act == act.value]

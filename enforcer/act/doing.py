@@ -1,7 +1,7 @@
 """Doing: intents into the journal, their patches onto the cluster, what is seen of it, outcomes into the journal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from collector.kubernetes.values import Json
@@ -44,6 +44,12 @@ class Begun:
     is_open: bool = False  # it is left to `enforcer.act.resume`
     goes_back: bool = False  # what was changed is to be put back
     stopped: Json | None = None  # the owner, as the server answered when it was stopped
+    named: Mapping[str, str] = field(default_factory=dict[str, str])  # its pods' names by UID
+
+    @property
+    def pods(self) -> Mapping[str, str]:
+        """Its pods' names by UID; after a restart as many as the intent has."""
+        return self.named or pods_of(self.intent)
 
     @property
     def is_done(self) -> bool:
@@ -89,7 +95,7 @@ class Doing:
             Named(each.intent.namespace, name, uid)
             for each in begun
             if each.result is None and not each.is_open and each.intent.act == Act.STOP.value
-            for uid, name in pods_of(each.intent).items()
+            for uid, name in each.pods.items()
         ]
         path_of = self.served.path
         stopped = {
@@ -175,7 +181,7 @@ class Doing:
             return begun
         if begun.intent.act == Act.HOLD.value:
             return self._held_back(begun, clearing)
-        pods = {uid: cleared[uid] for uid in pods_of(begun.intent) if uid in cleared}
+        pods = {uid: cleared[uid] for uid in begun.pods if uid in cleared}
         fates = {each.fate for each in pods.values()}
         if fates & {Fate.HELD, Fate.UNKNOWN}:
             words = next(each.words for each in pods.values() if each.fate in {Fate.HELD, Fate.UNKNOWN})

@@ -1,7 +1,7 @@
 """Orders: the actions of one group as they are carried out, and the deeds that tell of them. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from enforcer.act.change import Change
@@ -11,8 +11,8 @@ from enforcer.plan import Action, Plan
 from enforcer.snapshot import Snapshot
 
 RESTORE = "restore"
-# More of a gang's pods than the audit has room for are left to their controllers after a restart.
-_MOST_PODS = 400
+# What the audit has room for of a gang's pods; after a restart the others are left to their controllers.
+_LONGEST_PODS = 48 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def orders_of(plan: Plan, group: int, snapshot: Snapshot) -> tuple[Order, ...]:
 
 def intended(order: Order, under: Under, change: Change, at_ms: int) -> Deed:
     """The intent. Its `after` also names the pods, so that a restart can see what became of them."""
-    pods = dict(sorted(order.pods.items())[:_MOST_PODS])
+    pods = dict(_within(order.pods))
     after = dict(change.after) | ({"pods": pods} if pods else {})
     deed = _deed(order, under, at_ms)
     return replace(deed, phase=Phase.INTENT, before=written(change.before), after=written(after))
@@ -80,6 +80,15 @@ def pods_of(intent: Deed) -> dict[str, str]:
 def written(fields: Mapping[str, object]) -> str:
     """Fields as the audit has them."""
     return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+
+def _within(pods: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    length = 0
+    for uid, name in sorted(pods.items()):
+        length += len(json.dumps([uid, name]))
+        if length > _LONGEST_PODS:
+            return
+        yield uid, name
 
 
 def _deed(order: Order, under: Under, at_ms: int) -> Deed:

@@ -1,5 +1,7 @@
 """Pods of a stopped owner: when one may be evicted, and the patch that binds its eviction to the leader. Pure."""
 
+from urllib.parse import quote
+
 from collector.kubernetes.owners import Reference, controller_of
 from collector.kubernetes.values import Json, mapping, text, whole
 from enforcer.act.effects import Operation, Patch, pointer
@@ -16,7 +18,8 @@ def controller_path(pod: Json) -> str:
     owner, namespace = _controller(pod), text(mapping(pod.get("metadata")).get("namespace"))
     if owner is None or _GROUPS.get(owner.kind) != owner.group:
         return ""
-    return f"/apis/{owner.api_version}/namespaces/{namespace}/{owner.kind.lower()}s/{owner.name}"
+    version, name = quote(owner.api_version), quote(owner.name, safe="")
+    return f"/apis/{version}/namespaces/{namespace}/{owner.kind.lower()}s/{name}"
 
 
 def may_be_evicted(pod: Json, controller: Json | None) -> bool:

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from enforcer import ways
 from enforcer.act.change import Change, Meant, NoChange, is_down, start, stop
 from enforcer.act.mark import STOPPED, is_marked, mark_of
+from enforcer.act.order import Order, Under, intended, pods_of
+from enforcer.act.pods import controller_path, may_be_evicted
 from enforcer.act.way import NOTEBOOK_STOPPED, SERVICE_STOPPED, WAYS
+from enforcer.audit.row import cleaned
+from enforcer.plan import Act, Action, Cause, Target
 
 MEANT = Meant(1_764_554_400_000, "c", "p" * 64, 7, "stop")
 
@@ -198,6 +202,34 @@ def test_a_copy_of_a_mark_is_none():
     _, down = stopped("Deployment", owner(spec={"replicas": 3}))
     down["metadata"]["uid"] = "another"
     assert mark_of(down) is None
+
+
+@pytest.mark.parametrize("count", [1, 3000])
+def test_an_intent_names_as_many_pods_as_the_audit_has_room_for(count: int):
+    pods = {f"{number:036d}": "p" * 200 for number in range(count)}
+    target = Target("u", "5", "Job", "ns", "x", "t", "pool", "suspend")
+    order = Order(0, Action(1, Act.STOP, Cause.OWNER, target), pods)
+    change, _ = stopped("Job", owner(spec={"suspend": False}))
+    deed = intended(order, Under("c", "p", 1, "a"), change, 5)
+    assert cleaned(deed) == deed
+    assert pods_of(deed).items() <= pods.items()
+    assert len(pods_of(deed)) == min(count, 201)
+
+
+def test_a_controller_is_looked_for_where_controllers_are():
+    """A pod's owner references are its maker's: the name of one may be anything."""
+    reference = {"apiVersion": "batch/v1", "kind": "Job", "uid": "u", "controller": True}
+    names = {
+        "job": "batch/v1/namespaces/ns/jobs/job",
+        "../../x?y=1": "batch/v1/namespaces/ns/jobs/..%2F..%2Fx%3Fy%3D1",
+    }
+    for name, path in names.items():
+        pod = {"metadata": {"namespace": "ns", "ownerReferences": [reference | {"name": name}]}}
+        assert controller_path(pod) == f"/apis/{path}"
+    for wrong in ({"apiVersion": "batch/../v1"}, {"apiVersion": "kubeflow.org/v1"}, {"kind": "PyTorchJob"}):
+        pod = {"metadata": {"namespace": "ns", "ownerReferences": [reference | {"name": "x"} | wrong]}}
+        assert controller_path(pod) == ""
+        assert not may_be_evicted(pod, None)
 
 
 anything = st.recursive(
