@@ -18,15 +18,19 @@ from enforcer.shadow import Ruling
 from quartermaster.errors import QuartermasterError
 from sql.ledger import Ledger
 
-_EVERY_S = 10.0
+_AT_MOST_EVERY_S, _AT_LEAST_EVERY_S = 1.0, 10.0
 
 
 @dataclass(frozen=True)
 class Hearsay:
-    """What was told at `at_ms` (epoch ms). `silent`: why telemetry is not believed; then nothing counts as idle."""
+    """What was told at `at_ms` (epoch ms). `silent`: why telemetry is not believed; then nothing counts as idle.
+
+    Telemetry is judged as of the last instant up to which all of it is there; it comes every `interval_ms`.
+    """
 
     at_ms: int
     promised: Promised
+    interval_ms: int
     found: tuple[Found, ...] = ()
     computing: tuple[str, ...] = ()
     coverage_permille: int | None = None
@@ -43,10 +47,12 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
     with ledger.reading() as cursor:
         book = Book(cursor, cluster, at_ms, at_ms)
         lags = {key: lag for key, lag in book.lags(at_ms).items() if key[1] == "telemetry"}
+        interval_ms = min(interval for _, interval in lags.values())
         silent = tuple(stale(lags, ruling.policy))
         if silent:
-            return Hearsay(at_ms, book.promised, silent=silent)
-        terms = Terms(at_ms, ruling.findings, ruling.policy, Priced(read_prices(cursor), at_ms).of)
+            return Hearsay(at_ms, book.promised, interval_ms, silent=silent)
+        told_ms = at_ms - max(lag for lag, _ in lags.values() if lag is not None)
+        terms = Terms(told_ms, ruling.findings, ruling.policy, Priced(read_prices(cursor), told_ms).of)
         found = look(cursor, cluster, terms, ruling.time_zone)
         whole = rows(cursor, "coverage_now", {}).row(0, named=True)
         pools = rows(cursor, "coverage_of_pools", {}).to_dicts()
@@ -54,6 +60,7 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
     return Hearsay(
         at_ms,
         book.promised,
+        interval_ms,
         tuple(found),
         tuple(computing),
         _permille(whole["known_pms"], whole["held_pms"]),
@@ -62,10 +69,19 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
 
 
 class Listener:
-    """Hears again every ten seconds in a thread of its own, so that an owner who asks does not wait for it."""
+    """Hears as often as telemetry comes, at least every ten seconds, in a thread of its own, so that an owner who asks
+    does not wait for it. Each time `heard_anew` is set."""
 
-    def __init__(self, ledger: Ledger, cluster: str, ruling: Ruling, wall: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        cluster: str,
+        ruling: Ruling,
+        wall: Callable[[], int],
+        heard_anew: threading.Event,
+    ) -> None:
         self._ledger, self._cluster, self._ruling, self._wall = ledger, cluster, ruling, wall
+        self._heard_anew = heard_anew
         self._heard: Hearsay | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, name=f"hear-{cluster}", daemon=True)
@@ -88,12 +104,17 @@ class Listener:
         return heard if heard is not None and now_ms - heard.at_ms <= self._ruling.policy.behind_ms else None
 
     def _listen(self) -> None:
-        while not self._stop.wait(_EVERY_S):
+        while not self._stop.wait(self._pause_s()):
             try:
                 self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
                 self.trouble = ""
+                self._heard_anew.set()
             except (QuartermasterError, duckdb.Error) as error:
                 self.trouble = str(error)
+
+    def _pause_s(self) -> float:
+        interval_s = self._heard.interval_ms / 1000 if self._heard is not None else 0
+        return min(max(interval_s, _AT_MOST_EVERY_S), _AT_LEAST_EVERY_S) if interval_s else _AT_LEAST_EVERY_S
 
 
 def _permille(known: int, held: int) -> int:

@@ -96,7 +96,7 @@ def site(
         ruling,
         ledger,
         live,
-        Listener(ledger, part.name, ruling, wall),
+        Listener(ledger, part.name, ruling, wall, live.changed),
         leader,
         chain,
         gate,

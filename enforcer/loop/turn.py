@@ -79,6 +79,7 @@ class Turns:
         if hearsay is None:
             words = f"the ledger did not tell in time{f': {site.listener.trouble}' if site.listener.trouble else ''}"
             return Refusal(site.cluster, at_ms, (words,))
+        self._on_the_cluster(site.warner.settle(at_ms))
         recalled = self._recall(at_ms)
         look = site.live.look(at_ms, (), recalled.takings)
         teams = {(each.team, each.pool) for each in (*look.snapshot.workloads, *look.snapshot.waiting)}
@@ -224,12 +225,10 @@ class Turns:
         )
 
     def _warn(self, made: Plan, look: Look, findings: Findings, judged: Judgement) -> Mapping[str, str]:
-        """Begin the warnings that are due, and put what was accepted since on the cluster."""
+        """Begin the warnings that are due; whose has to wait, and why."""
         site = self._site
-        warned = site.warner.settle(site.wall())
         if not site.leader.epoch:
             return {}
-        self._on_the_cluster(warned)
         allowed = [action for group in judged.allowed for action in group if action.act is Act.WARN]
         wanted = rungs(allowed, look.snapshot, findings)
         held = site.warner.begin(wanted, site.ruling.policy, site.ruling.zone, site.wall())
@@ -239,7 +238,7 @@ class Turns:
         """What cannot be put there is missed by nobody: the message was accepted, and is what counts."""
         site = self._site
         epoch = site.leader.epoch
-        for each in warned:
+        for each in warned if epoch else ():
             workload = each.rung.workload
             try:
                 path = site.doing.served.path(workload.kind, workload.namespace, workload.name)

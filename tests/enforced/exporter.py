@@ -5,6 +5,7 @@ import ssl
 import threading
 import time
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -94,7 +95,7 @@ class Exporter:
         while not self._stop.wait(_LOOKS_EVERY_S):
             request = urllib.request.Request(f"{self.plane.url}/api/v1/pods")
             request.add_header("Authorization", f"Bearer {self.plane.token}")
-            with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:
+            with suppress(OSError), urllib.request.urlopen(request, timeout=10, context=trusted) as answer:
                 self._deal(json.load(answer)["items"])
 
     def _deal(self, pods: list[dict[str, Any]]) -> None:
