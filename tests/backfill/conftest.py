@@ -7,8 +7,8 @@ import pytest
 
 from quartermaster.config.load import load_configuration
 from quartermaster.config.model import Configuration
-from sql.ledger import Ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger
+from tests.ledgers import new_ledger
 
 FILE = """\
 ledger: {{path: {ledger}}}
@@ -37,6 +37,5 @@ def configured(tmp_path: Path) -> Callable[..., Configuration]:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """A ledger of the test's own."""
-    with open_ledger(tmp_path / "ledger") as opened:
-        upgrade(opened)
+    with new_ledger(tmp_path / "ledger") as opened:
         yield opened

@@ -21,9 +21,9 @@ from quartermaster.config.load import load_configuration
 from quartermaster.pool import PoolRule
 from sql import checks
 from sql.declare import declare
-from sql.ledger import Ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger
 from tests.backfill.history import Scraper, bare, simulated
+from tests.ledgers import new_ledger
 from tests.servers.prometheus import PrometheusServer
 
 START_MS = 1_795_046_400_000 // HOUR_MS * HOUR_MS
@@ -94,8 +94,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
         for node in simulation.nodes:
             later_ms = at_ms + OFFSET_MS
             scraper.page(bare(node), simulation.page(node, later_ms), later_ms)
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(folder / "ledger") as ledger:
         declare(ledger, configuration, START_MS - HOUR_MS)
         commit(ledger, Batch("live/1/1", END_MS, frames))
         pools = [PoolRule(each.name, each.models, each.node_labels) for each in configuration.pools]
@@ -114,8 +113,7 @@ def test_the_bill_is_the_live_ones_within_what_the_interval_allows(
     with_prometheus = f'    prometheus: {{url: "{server.url}"}}\n    dcgm:'
     file.write_text(lived.text.replace("    dcgm:", with_prometheus), encoding="utf-8")
     configuration = load_configuration(file, {})
-    with open_ledger(tmp_path / "history") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "history") as ledger:
         declare(ledger, configuration, START_MS - HOUR_MS)
         with backfill_of(configuration, configuration.clusters[0].name) as work:
             span = (START_MS, END_MS + 10 * MINUTE_MS)

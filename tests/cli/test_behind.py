@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from quartermaster.errors import ConfigurationError
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger
 
 
 def leaves(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -27,8 +26,7 @@ def leaves(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "here.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    lay_ledger(folder / "ledger")
     return folder
 
 

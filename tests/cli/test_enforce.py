@@ -10,10 +10,10 @@ import pytest
 
 from cli import enforce, main
 from quartermaster.clock import to_iso
-from sql.ledger import Ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger
 from tests.enforcer.past import CLUSTER, Past, h
 from tests.findings.scene import Scene
+from tests.ledgers import new_ledger
 from tests.usage.small import m
 from tests.usage.toy import frames
 
@@ -53,8 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     past.did("back", "Job", 2, "c" + "i" * 5 + "c" * 18)  # taken at 4, computes in hour 6
     past.did("dark", "Job", 3, "c" + "i" * 4 + "u" * 2 + "c" * 17)
     past.did(f"odd{PAINT}", "Job", 4, "c" * 18 + "i" * 6, namespace=f"ns{PAINT}")  # taken at 21
-    with open_ledger(made / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(made / "ledger") as ledger:
         fill(ledger, past)
     return made
 
@@ -232,8 +231,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for source, covers in marks
         ]
     )
-    with open_ledger(made / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(made / "ledger") as ledger:
         ledger.append("test/1/1", rows)
     return made
 

@@ -10,7 +10,7 @@ import pytest
 from cli import main
 from quartermaster.clock import HOUR_MS, now_ms, to_iso
 from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger, new_ledger
 
 YAML = 'clusters: [{name: c, dcgm: {targets: ["http://127.0.0.1:9400/metrics"]}}]\n'
 
@@ -22,8 +22,7 @@ def findings(
     (folder / "quartermaster.yaml").write_text(YAML, encoding="utf-8")
     opened = {"cluster": "c", "finding_id": 1, "start_at": now_ms() - 30 * HOUR_MS, "kind": "idle workload"}
     opened |= {"subject": "Job a/b", "state": "open", "revision": 0}
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(folder / "ledger") as ledger:
         ledger.append("test/1", {"findings_versions": pl.DataFrame([opened])})
         if told_ms is not None:
             mark = {"cluster": "c", "source": "dcgm", "covers": "telemetry", "complete_until_at": told_ms}
@@ -81,9 +80,10 @@ def test_what_cannot_be_asked(
     given: list[str],
     said: str,
 ) -> None:
-    findings(tmp_path, monkeypatch, capsys, None)
-    file = str(tmp_path / "quartermaster.yaml")
-    monkeypatch.setattr(sys, "argv", ["quartermaster", "-c", file, "findings", *given])
+    file = tmp_path / "quartermaster.yaml"
+    file.write_text(YAML, encoding="utf-8")
+    lay_ledger(tmp_path / "ledger")
+    monkeypatch.setattr(sys, "argv", ["quartermaster", "-c", str(file), "findings", *given])
     with pytest.raises(SystemExit) as ended:
         main.run()
     assert ended.value.code == 2

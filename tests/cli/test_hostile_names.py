@@ -11,8 +11,7 @@ import pytest
 from analytics.money.charges import charge
 from cli import main
 from quartermaster.ids import content_id
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import new_ledger
 from tests.money.books import START, Books
 
 PAINT = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e[bold]"
@@ -34,8 +33,7 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     since = cluster | {"start_at": START, "revision": 0}
     here = since | {"node": named("node")}
     place: dict[str, Any] = {"pool": named("pool"), "model": named("model"), "node": named("node")}
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(folder / "ledger") as ledger:
         books = Books(ledger)
         books.card()
         books.rate("2")

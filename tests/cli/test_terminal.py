@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger
 
 ROOT = Path(__file__).parents[2]
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")  # select graphic rendition, bold too
@@ -57,8 +56,7 @@ def on_terminal(arguments: list[str], **environment: str) -> bytes:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "q.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    lay_ledger(folder / "ledger")
     return folder / "q.yaml"
 
 

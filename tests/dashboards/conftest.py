@@ -24,8 +24,8 @@ from analytics.reports.figures import (
 from quartermaster.clock import DAY_MS, HOUR_MS, from_iso
 from quartermaster.ids import content_id
 from quartermaster.parts import GPU_PARTS
-from sql.ledger import Ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger
+from tests.ledgers import new_ledger
 
 HOSTILE = "<script>alert(1)</script>[bold]x[/bold]=cmd()|{{7*7}}`"
 _PRICE = Decimal("3.10")
@@ -293,8 +293,7 @@ def a_ledger_of_a_week(tmp_path_factory: pytest.TempPathFactory) -> Callable[...
         folder = tmp_path_factory.mktemp("pages")
         configuration = folder / "quartermaster.yaml"
         configuration.write_text("business: {time_zone: UTC}\nclusters: [{name: demo}]\n")
-        with open_ledger(folder / "ledger") as ledger:
-            upgrade(ledger)
+        with new_ledger(folder / "ledger") as ledger:
             if usage:
                 _fill(ledger, name, prices=prices)
         return configuration

@@ -11,8 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger
 
 
 def free_port() -> int:
@@ -37,8 +36,7 @@ def first_line(server: "subprocess.Popen[str]") -> str:
 @pytest.fixture
 def a_folder(tmp_path: Path) -> Path:
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: demo}]\n")
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    lay_ledger(tmp_path / "ledger")
     return tmp_path
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import new_ledger
 
 
 @pytest.fixture(scope="session")
@@ -15,8 +14,7 @@ def asked_ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     teams = {"team_id": [1, 2], "team": ["vision", "=1+1"], "department": ["research", None]}
     spans = {"start_at": [0, 0], "end_at": [None, None], "revision": [0, 0]}
     person = {"person_id": [7], "name": ["Alice Liddell"], "contact": ["alice@example.org"]}
-    with open_ledger(folder) as ledger:
-        upgrade(ledger)
+    with new_ledger(folder) as ledger:
         ledger.append(
             "t/1/1", {"teams_versions": pl.DataFrame(teams | spans), "people": pl.DataFrame(person)}
         )

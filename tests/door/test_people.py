@@ -13,9 +13,9 @@ from quartermaster.clock import DAY_MS
 from quartermaster.errors import InputError
 from quartermaster.person import person_id, pseudonym, pseudonym_key, pseudonym_of
 from sql.checks import run as run_checks
-from sql.ledger import Ledger, memory_ledger, open_ledger
+from sql.ledger import Ledger, memory_ledger
 from sql.people import Name, erase, export, find, remember
-from sql.upgrade import upgrade
+from tests.ledgers import new_ledger
 
 KEY = b"k" * 32
 ALICE, BOB = person_id(KEY, "alice"), person_id(KEY, "bob")
@@ -121,8 +121,7 @@ def test_finding_a_person(ledger: Ledger):
 def test_the_commands(tmp_path: Path):
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
     command = ["--config", str(tmp_path / "quartermaster.yaml"), "person"]
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "ledger") as ledger:
         person = person_id(pseudonym_key(None, tmp_path / "ledger"), "alice")
         fill(ledger, person)
         remember(ledger, {person: Name("Alice", "a@x")}, NOW)

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from cli.main import app
 from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from quartermaster.errors import LedgerError
-from sql.ledger import memory_ledger, open_ledger
+from sql.ledger import memory_ledger
 from sql.status import status
-from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger, new_ledger
 
 NOW = 1_796_000_000_000
 
@@ -58,8 +58,7 @@ def test_the_command_on_a_missing_and_an_empty_ledger(tmp_path: Path):
     assert isinstance(missing.exception, LedgerError)
     assert "there is no ledger" in missing.exception.what
     assert not (tmp_path / "ledger").exists()
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    lay_ledger(tmp_path / "ledger")
     empty = CliRunner().invoke(app, command, catch_exceptions=False)
     assert "start quartermaster collect" in empty.output.replace("\n", " ")
     told = json.loads(CliRunner().invoke(app, [*command, "--json"], catch_exceptions=False).output)
@@ -189,8 +188,7 @@ def test_the_exit_code_tells_whether_a_source_is_behind(
     (tmp_path / "quartermaster.yaml").write_text(
         "clusters: [{name: a, dcgm: {targets: ['http://127.0.0.1:1/metrics']}}]\n", encoding="utf-8"
     )
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "ledger") as ledger:
         told = told_sources()
         at = pl.lit(NOW - late_ms)
         heard = {

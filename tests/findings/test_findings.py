@@ -15,8 +15,8 @@ from quartermaster import records
 from quartermaster.clock import to_iso
 from quartermaster.errors import InputError
 from sql.ledger import open_ledger
-from sql.upgrade import upgrade
 from tests.findings.scene import IDLE_W, Scene
+from tests.ledgers import lay_ledger, new_ledger
 from tests.usage.small import CLUSTER, gpu, m
 from tests.usage.toy import frames
 
@@ -384,8 +384,7 @@ def test_a_week_that_is_not_told_is_not_judged() -> None:
 def test_the_command(tmp_path: Path) -> None:
     """On a ledger of its own: as of an instant it only shows; as of now it notes too."""
     scene = quiet_gang()
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "ledger") as ledger:
         ledger.append("told/0/0", frames(scene.small.h))
         mark = records.Watermark(CLUSTER, "kubernetes", "holders", m(400))
         ledger.append("told/0/1", {"watermarks": [mark]})
@@ -411,8 +410,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_a_ledger_in_which_nothing_is_told(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    lay_ledger(tmp_path / "ledger")
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}, {name: d}]\n", encoding="utf-8")
     asked = ["--config", str(tmp_path / "quartermaster.yaml"), "findings"]
     assert "Nothing is found" in CliRunner().invoke(app, asked, catch_exceptions=False).output

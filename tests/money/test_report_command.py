@@ -9,8 +9,7 @@ from typer.testing import CliRunner, Result
 from analytics.money.charges import charge
 from cli.main import app
 from quartermaster.errors import InputError
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
+from tests.ledgers import new_ledger
 from tests.money.books import Books
 
 YAML = """
@@ -25,8 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a configuration and a ledger of one complete week and the day after it."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "quartermaster.yaml").write_text(YAML)
-    with open_ledger(folder / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(folder / "ledger") as ledger:
         books = Books(ledger)
         books.card()
         books.rate("2")

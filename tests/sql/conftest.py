@@ -9,6 +9,7 @@ import pytest
 
 from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
+from tests.ledgers import lay_ledger
 
 CATALOGS = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 SHARED_CATALOGS = CATALOGS[1:]
@@ -33,6 +34,8 @@ def place_of(request: pytest.FixtureRequest, kind: str, folder: Path) -> Place:
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     """An open ledger at the newest revision, on each catalog."""
     place = place_of(request, request.param, tmp_path)
+    if place.catalog == "sqlite":
+        lay_ledger(place.folder)
     with open_ledger(place.folder, place.catalog) as opened:
         upgrade(opened)
         yield opened
@@ -42,6 +45,9 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """The place of a ledger at the newest revision that several processes may open."""
     found = place_of(request, request.param, tmp_path)
+    if found.catalog == "sqlite":
+        lay_ledger(found.folder)
+        return found
     with open_ledger(found.folder, found.catalog) as opened:
         upgrade(opened)
     return found

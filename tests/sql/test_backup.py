@@ -13,6 +13,7 @@ from quartermaster.errors import InputError, LedgerError
 from sql.backup import backup, read_manifest, restore, verify
 from sql.ledger import Ledger, memory_ledger, open_ledger
 from sql.upkeep import compact
+from tests.ledgers import new_ledger
 
 
 def rows_of(number: int) -> dict[str, pl.DataFrame]:
@@ -79,10 +80,7 @@ def test_writers_go_on_while_it_is_made(place: Any, elsewhere: tuple[Path, str],
 
 @pytest.fixture
 def made_backup(tmp_path: Path) -> Path:
-    from sql.upgrade import upgrade
-
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "ledger") as ledger:
         ledger.append("w/1/1", rows_of(1))
         backup(ledger, tmp_path / "backup", now_ms())
     return tmp_path / "backup"

@@ -23,6 +23,7 @@ from sql.ledger import Cursor, Ledger, frame, memory_ledger, open_ledger
 from sql.lock import file_lock, holder
 from sql.upgrade import upgrade
 from sql.writer import Writer, key
+from tests.ledgers import lay_ledger, new_ledger
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -238,8 +239,7 @@ def test_a_catalog_that_there_is_not(tmp_path: Path, catalog: str) -> None:
 
 def test_a_folder_with_a_hostile_name(tmp_path: Path) -> None:
     folder = tmp_path / "it's [a] *ledger? ü; --"
-    with open_ledger(folder) as ledger:
-        upgrade(ledger)
+    with new_ledger(folder) as ledger:
         ledger.append("w/1/1", {"samples": sample_rows(500)})
     moved = folder.rename(tmp_path / "moved")
     with open_ledger(moved, read_only=True) as ledger:
@@ -282,8 +282,7 @@ except LedgerError as error:
 @pytest.mark.parametrize("how", ["read", "write"])
 def test_a_folder_that_may_not_be_written(tmp_path: Path, how: str) -> None:
     place = tmp_path / "ledger"
-    with open_ledger(place) as ledger:
-        upgrade(ledger)
+    lay_ledger(place)
     for path in [place, *place.rglob("*")]:
         os.chown(path, 65534, 65534)
     told = subprocess.run(

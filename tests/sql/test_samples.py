@@ -13,8 +13,8 @@ from sql.backup import backup, restore
 from sql.ledger import Cursor, Ledger, memory_ledger, open_ledger
 from sql.retention import Retention
 from sql.samples import write_samples
-from sql.upgrade import upgrade
 from sql.upkeep import compact
+from tests.ledgers import new_ledger
 
 SEPTEMBER_MS, OCTOBER_MS = from_iso("2026-09-30T23:00:00"), from_iso("2026-10-01T00:00:00")
 HOSTILE = "it's=a/b %20ü*"
@@ -114,8 +114,7 @@ def test_upkeep_keeps_such_files_as_its_own(ledger: Ledger) -> None:
 
 
 def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> None:
-    with open_ledger(tmp_path) as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path) as ledger:
         files = write_samples(ledger, "c", rows_of("c"))
 
         def fail(cursor: Cursor) -> None:
@@ -138,8 +137,7 @@ def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> 
 
 
 def test_a_backup_has_them_and_a_folder_may_move(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "ledger") as ledger:
         take_up(ledger, "w/1/1", HOSTILE, rows_of(HOSTILE))
         made = backup(ledger, tmp_path / "backup", now_ms())
     assert restore(tmp_path / "backup", tmp_path / "restored", "sqlite") == made
@@ -152,8 +150,7 @@ def test_a_backup_has_them_and_a_folder_may_move(tmp_path: Path) -> None:
 def test_few_rows_and_folders_that_look_like_values_are_left_to_inserting(tmp_path: Path) -> None:
     with memory_ledger() as ledger:
         assert write_samples(ledger, "c", rows_of("c", series=1, pages=99)) == ()
-    with open_ledger(tmp_path / "source=a") as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path / "source=a") as ledger:
         assert write_samples(ledger, "c", rows_of("c")) == ()
 
 

@@ -19,6 +19,7 @@ from sql.retention import Retention
 from sql.state import state
 from sql.upgrade import upgrade
 from sql.upkeep import Pace, compact, inlined, mergeable
+from tests.ledgers import lay_ledger, new_ledger
 
 T0 = 1_790_000_000_000
 
@@ -140,8 +141,7 @@ def test_files_go_when_their_grace_is_over(ledger: Ledger) -> None:
 
 
 def test_a_killed_writers_files_go_after_a_day(tmp_path: Path) -> None:
-    with open_ledger(tmp_path) as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path) as ledger:
         fill(ledger, 1)
         orphan = ledger.catalog.data / "main" / "samples" / "left.parquet"
         orphan.write_bytes(b"PAR1")
@@ -219,8 +219,7 @@ def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(
 
     names = [f"Tricia{number:03d}" for number in range(many)]
     people = pl.DataFrame({"person_id": range(many), "name": names})
-    with open_ledger(tmp_path) as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path) as ledger:
         ledger.append("p/1/1", {"people": people})
     assert has_name(names[-1])
     with open_ledger(tmp_path) as ledger:
@@ -292,8 +291,7 @@ def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
 
 
 def test_upkeep_waits_for_those_who_read(tmp_path: Path) -> None:
-    with open_ledger(tmp_path) as ledger:
-        upgrade(ledger)
+    with new_ledger(tmp_path) as ledger:
         fill(ledger, 9)
         with ledger.reading() as cursor:
             before = cursor.execute("select count(*) from samples").fetchone()
@@ -324,8 +322,7 @@ def test_the_state_tells_what_there_is(ledger: Ledger) -> None:
 def test_who_opens_a_ledger_while_a_commit_hides_its_tables_looks_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open_ledger(tmp_path) as ledger:
-        upgrade(ledger)
+    lay_ledger(tmp_path)
     looks: list[str] = []
     current = revision.current
 
@@ -334,5 +331,5 @@ def test_who_opens_a_ledger_while_a_commit_hides_its_tables_looks_again(
         return looks[-1]
 
     monkeypatch.setattr(revision, "current", hidden_at_first)
-    with open_ledger(tmp_path, read_only=True) as ledger:
+    with open_ledger(tmp_path, read_only=True):
         assert looks == ["", revision.newest()]

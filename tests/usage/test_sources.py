@@ -13,8 +13,8 @@ from analytics.sources import Claim, sources
 from quartermaster import records
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
-from sql.ledger import Ledger, memory_ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger, memory_ledger
+from tests.ledgers import new_ledger
 from tests.usage.histories import ORIGIN
 from tests.usage.small import CLUSTER, gpu, m
 
@@ -176,8 +176,7 @@ def test_a_withdrawn_claim_is_told_beside_the_others() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger") as opened:
-        upgrade(opened)
+    with new_ledger(tmp_path / "ledger") as opened:
         fill(opened)
     config = tmp_path / "quartermaster.yaml"
     config.write_text(f"clusters: [{{name: {CLUSTER}}}]\n", encoding="utf-8")

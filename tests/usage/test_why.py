@@ -13,8 +13,8 @@ from analytics.usage import provisional, roll_up
 from analytics.why import why
 from quartermaster import records
 from quartermaster.errors import InputError
-from sql.ledger import Ledger, memory_ledger, open_ledger
-from sql.upgrade import upgrade
+from sql.ledger import Ledger, memory_ledger
+from tests.ledgers import new_ledger
 from tests.usage.histories import ORIGIN
 from tests.usage.small import CLUSTER, Small, gpu, m
 from tests.usage.toy import frames
@@ -100,8 +100,7 @@ def test_nothing_is_written_twice(ledger: Ledger) -> None:
 
 
 def test_the_commands(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger") as opened:
-        upgrade(opened)
+    with new_ledger(tmp_path / "ledger") as opened:
         fill(opened)
     config = tmp_path / "quartermaster.yaml"
     config.write_text(
