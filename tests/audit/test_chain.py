@@ -11,11 +11,13 @@ from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Result
 from enforcer.audit.row import Head
 from enforcer.audit.verify import verify
+from enforcer.audit.walk import Kind
 from enforcer.guard.standing import Taken
 from enforcer.snapshot import Taking
 from quartermaster.clock import HOUR_MS, now_ms
 from quartermaster.errors import InputError, LedgerError
 from sql import ledger as ledger_module
+from sql.backup import backup, restore
 from sql.catalog import Cursor
 from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
@@ -225,6 +227,26 @@ def test_processes_that_race_make_one_chain(place: Place) -> None:
     with open_ledger(place.folder, place.catalog) as ledger:
         assert numbers(ledger, CLUSTER) == list(range(1, 21))
         assert verify(ledger, CLUSTER).found == 0
+
+
+def test_a_restored_backup_is_whole_goes_on_and_lacks_what_was_published_since(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
+        chain = Chain(ledger, CLUSTER)
+        chain.write(many(3))
+        backup(ledger, tmp_path / "backup", now_ms())
+        chain.write([refused("after")])
+        head = chain.head()
+    restore(tmp_path / "backup", tmp_path / "restored", "sqlite")
+    with open_ledger(tmp_path / "restored") as ledger:
+        assert verify(ledger, CLUSTER).found == 0
+        assert [each.kind for each in verify(ledger, CLUSTER, {head.number: head.row_hash}).flaws] == [
+            Kind.CUT
+        ]
+        Chain(ledger, CLUSTER).write([refused("another")])
+        assert numbers(ledger, CLUSTER) == [1, 2, 3, 4]
+        flaws = verify(ledger, CLUSTER, {head.number: head.row_hash}).flaws
+        assert [(each.number, each.kind) for each in flaws] == [(4, Kind.ANOTHER)]
 
 
 class Overtaken(Chain):
