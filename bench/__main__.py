@@ -17,6 +17,7 @@ NAMES = (
     "apiserver",
     "nvml",
     "plan",
+    "live",
     "backfill",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
