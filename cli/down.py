@@ -72,14 +72,16 @@ def _leave(within: Reach) -> dict[str, Any]:
     # What could not be started keeps its mark, which says what was there.
     left_found = tuple(each for each in left.found if each.title not in still)
     not_taken = take_off(within.doing, Carriers(left_found), ours)
-    if not still:
+    if still:
+        leader.stop()
+    else:
         leader.remove()
     return {
         "workloads": rows,
         "annotations_of": len(left_found) - len(not_taken),
         "not_taken_off": list(not_taken),
         "not_looked_through": sorted({*carriers.unseen, *left.unseen}),
-        "lease": "removed" if not still else "kept until all is started",
+        "lease": "kept until all is started" if still else "removed",
     }
 
 

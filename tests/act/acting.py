@@ -3,7 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from collector.kubernetes.talk import client_of
 from collector.kubernetes.values import Json
@@ -22,7 +25,18 @@ from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
+from tests.servers.objects import make
 
+ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "enforcer-native.yaml"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_PLACES = {
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": "/api/v1/namespaces/quartermaster/serviceaccounts",
+    "ClusterRole": f"{_RBAC}/clusterroles",
+    "ClusterRoleBinding": f"{_RBAC}/clusterrolebindings",
+    "Role": f"{_RBAC}/namespaces/quartermaster/roles",
+    "RoleBinding": f"{_RBAC}/namespaces/quartermaster/rolebindings",
+}
 UNDER = Under("c", "p" * 64, 3, "enforcer-1")
 QUICK = Pace(head_start_s=0.1, patience_s=20)
 
@@ -50,6 +64,14 @@ class Paper:
 
     def outcomes(self) -> list[tuple[str, str, str]]:
         return [(each.act, each.name, each.result) for each in self.rows if each.phase is Phase.OUTCOME]
+
+
+def enforcers_token(plane: ControlPlane) -> str:
+    """A token of the service account that deploy/rbac makes, with the rights that it gives."""
+    for each in yaml.safe_load_all(ROLES.read_text(encoding="utf-8")):
+        make(plane, _PLACES[each["kind"]], each)
+    path = f"{_PLACES['ServiceAccount']}/enforcer/token"
+    return plane.call("POST", path, {"spec": {}})["status"]["token"]
 
 
 def wire(plane: ControlPlane, token: str = "", url: str = "", read_s: float = 3.0) -> Wire:

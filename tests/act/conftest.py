@@ -10,11 +10,8 @@ from tests.servers.objects import define
 from tests.servers.plugin import need
 
 
-@pytest.fixture(scope="session")
-def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """etcd and an API server, with the kinds that are defined by others."""
-    need("etcd", "kube-apiserver")
-    plane = start_api_server(tmp_path_factory.mktemp("api"))
+def define_kinds(plane: ControlPlane) -> None:
+    """Kinds of others, as far as acting looks at them."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     define(plane, "kubeflow.org", "v1", "Notebook", "notebooks", spec={"template": anything}, namespaced=True)
     define(
@@ -36,6 +33,14 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlan
         spec={"serveConfigV2": {"type": "string"}},
         namespaced=True,
     )
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd and an API server, with the kinds that are defined by others."""
+    need("etcd", "kube-apiserver")
+    plane = start_api_server(tmp_path_factory.mktemp("api"))
+    define_kinds(plane)
     yield plane
     plane.stop()
 

@@ -1,36 +1,27 @@
 """On a real control plane, under the rights of deploy/rbac: stopped, seen to go, and started again as it was."""
 
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from cli.main import app
 from enforcer.act.actor import Actor
 from enforcer.act.doing import Doing
 from enforcer.act.leader import Leader
 from enforcer.act.mark import STOPPED, is_marked
-from enforcer.act.order import Under
 from enforcer.act.restore import Asked, restore, stopped_since
 from enforcer.act.way import NOTEBOOK_STOPPED, WAYS
-from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Phase
 from enforcer.plan import Act
-from quartermaster.config.load import load_configuration
-from sql.configured import open_configured
-from sql.ledger import open_ledger
-from sql.upgrade import upgrade
 from tests.act.acting import (
+    ROLES,
     UNDER,
     Paper,
     at_rest,
     doing,
+    enforcers_token,
     fine,
     make_job,
     make_set,
@@ -43,27 +34,13 @@ from tests.act.acting import (
 )
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
-from tests.servers.objects import define, make
-
-ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "enforcer-native.yaml"
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
-PLACES = {
-    "Namespace": "/api/v1/namespaces",
-    "ServiceAccount": "/api/v1/namespaces/quartermaster/serviceaccounts",
-    "ClusterRole": f"{_RBAC}/clusterroles",
-    "ClusterRoleBinding": f"{_RBAC}/clusterrolebindings",
-    "Role": f"{_RBAC}/namespaces/quartermaster/roles",
-    "RoleBinding": f"{_RBAC}/namespaces/quartermaster/rolebindings",
-}
+from tests.servers.objects import define
 
 
 @pytest.fixture(scope="module")
 def token(control_plane: ControlPlane) -> str:
     """Of the service account that deploy/rbac makes: a call that it does not allow fails the test."""
-    for each in yaml.safe_load_all(ROLES.read_text(encoding="utf-8")):
-        make(control_plane, PLACES[each["kind"]], each)
-    path = f"{PLACES['ServiceAccount']}/enforcer/token"
-    return control_plane.call("POST", path, {"spec": {}})["status"]["token"]
+    return enforcers_token(control_plane)
 
 
 @pytest.fixture
@@ -261,71 +238,6 @@ def test_the_lease_is_within_the_rights(control_plane: ControlPlane, token: str)
     leader.renew()
     leader.remove()
     assert leader.epoch == 0
-
-
-@pytest.fixture
-def configured(ground: Ground, tmp_path: Path, token: str) -> Path:
-    """A configuration of a cluster that is the control plane, under the role's rights."""
-    path = tmp_path / "quartermaster.yaml"
-    with open_ledger(tmp_path / "ledger") as ledger:
-        upgrade(ledger)
-    kubeconfig = ground.plane.kubeconfig_of(token)
-    body = {
-        "ledger": {"path": str(tmp_path / "ledger")},
-        "clusters": [{"name": "c", "holders": "kubernetes", "kubernetes": {"kubeconfig": str(kubeconfig)}}],
-        "policy": {"acting": {"namespace": "quartermaster"}},
-    }
-    path.write_text(yaml.safe_dump(body), encoding="utf-8")
-    return path
-
-
-def command(path: Path, *arguments: str, code: int = 0) -> Any:
-    done = CliRunner().invoke(app, ["--config", str(path), *arguments])
-    assert done.exit_code == code, done.output
-    return done
-
-
-def in_ledger(path: Path, act: Callable[[Chain], Any]) -> Any:
-    with open_configured(load_configuration(path, {})) as ledger:
-        return act(Chain(ledger, "c"))
-
-
-def test_restore_and_down_by_command(ground: Ground, configured: Path, token: str, acts: Doing):
-    """Two are stopped with the ledger as journal; one is restored by name, all the rest by `down`."""
-    for name in ("one", "two"):
-        make_set(ground, "StatefulSet", name, 2)
-    pods = {name: running(ground, f"of={name}", 2) for name in ("one", "two")}
-    for name in pods:
-        at_rest(ground, owner_path(ground, "StatefulSet", name))
-    orders = [order(ground, Act.STOP, "StatefulSet", name, pods=pods[name]) for name in pods]
-
-    def stop(chain: Chain) -> None:
-        acts.journal = chain
-        leader = Leader(wire(ground.plane, token), "quartermaster", "enforcer-1")
-        leader.renew()
-        under = Under("c", "f" * 64, leader.epoch, "enforcer-1")
-        deeds = Actor(acts).carry_out(orders, under, fine)
-        assert [each.result for each in deeds] == ["", "", "done", "done"]
-        leader.stop()
-
-    in_ledger(configured, stop)
-    told = command(configured, "restore", f"StatefulSet/{ground.namespace}/one", "--json")
-    assert [each["result"] for each in json.loads(told.stdout)["workloads"]] == ["done"]
-    refused = command(configured, "restore", f"StatefulSet/{ground.namespace}/one", code=1)
-    assert "it was not stopped by us" in " ".join(refused.stdout.split())
-    command(configured, "restore", "StatefulSet/x", code=1)
-    assert in_ledger(configured, lambda chain: [each.deed.name for each in chain.stopped()]) == ["two"]
-    told = command(configured, "down", "--restore-all", "--yes", "--json")
-    done = json.loads(told.stdout)
-    assert [each["result"] for each in done["workloads"]] == ["done"]
-    assert (done["lease"], done["not_taken_off"], done["not_looked_through"]) == ("removed", [], [])
-    for name in ("one", "two"):
-        found = ground.plane.call("GET", owner_path(ground, "StatefulSet", name))
-        assert (found["spec"]["replicas"], found["metadata"].get("annotations")) == (2, None)
-        running(ground, f"of={name}", 2)
-    notes = [pod["metadata"].get("annotations", {}) for pod in pods_of(ground, "of")]
-    assert not any(key.startswith("quartermaster/") for each in notes for key in each)
-    assert in_ledger(configured, lambda chain: (chain.open_intents(), chain.stopped())) == ((), ())
 
 
 @pytest.mark.parametrize(("kind", "victims"), [("Job", 16), ("StatefulSet", 16)])
