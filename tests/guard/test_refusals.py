@@ -8,6 +8,7 @@ import pytest
 from enforcer.guard.refused import ORDER, Reason, Refused
 from enforcer.guard.standing import Approval, Standing
 from enforcer.guard.switches import Freeze, Switch
+from enforcer.making import target_of
 from enforcer.plan import Act, Plan
 from enforcer.snapshot import FOREVER_MS, Budget, Snapshot, Taking
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
@@ -231,6 +232,15 @@ def test_what_nothing_brings_back_is_not_stopped() -> None:
     assert uids(judged(there, plan, standing(idler()), policy)) == ["i"]
 
 
+def test_nor_is_it_held_back() -> None:
+    plan = planned(owner_scene(rival="c"), rules())
+    hold = plan.actions[0]
+    rival = ask("r", "c", gpus=8, way_down="")
+    there = scene((node("n0"),), rival)
+    plan = written(there, rules(), replace(hold, target=target_of(rival)))
+    assert only_refusal(judged(there, plan, standing(), rules())).reason is Reason.NO_WAY
+
+
 def test_what_was_stopped_in_vain_is_not_stopped_again() -> None:
     seen = replace(idle_scene(), takings=(Taking("i", "", NOW - HOUR_MS, in_vain=True),))
     assert refused(snapshot=seen).reason is Reason.IN_VAIN
@@ -253,6 +263,14 @@ def test_who_opted_out_is_not_taken_for_standing_idle_but_for_an_owner() -> None
 def test_what_its_people_keep_is_left() -> None:
     told = refused(standing(idler(keep_until_ms=NOW + HOUR_MS)))
     assert told == Refused(Reason.KEPT, f"it is kept until {to_iso(NOW + HOUR_MS)}", NOW + HOUR_MS)
+
+
+def test_a_warning_needs_none_before_it_and_is_sent_while_people_are_at_work() -> None:
+    ladder = {"kinds": ("*",), "warn": "1h", "again": "105m", "take": "2h", "in_business_hours": False}
+    policy = rules({"idle": (ladder,), "business_hours": {"from": "01:00", "to": "02:00"}})
+    plan = planned(idle_scene(), policy, idle("i", 70))
+    judgement = judged(idle_scene(), plan, standing(idle("i", 70)), policy)
+    assert [each.act for group in judgement.allowed for each in group] == [Act.WARN]
 
 
 def test_business_hours() -> None:
@@ -312,6 +330,12 @@ def test_a_pod_disruption_budget_counts_over_all_that_a_cycle_stops() -> None:
     assert why == Refused(Reason.DISRUPTION_BUDGET, "ns/p lets 0 pods go now, and this takes 1")
     assert uids(judged(replace(seen, budgets=(Budget("ns/p", 2),)), plan, now, rules())) == ["i", "j"]
     assert uids(judged(seen, plan, now, rules())) == []  # one that is not known lets none go
+
+
+def test_a_pod_that_goes_anyway_is_asked_of_no_budget() -> None:
+    there = idle_scene(pod={"budgets": ("ns/p",), "terminating": True})
+    plan = written(there, rules(), stop(1, there.workloads[0]))
+    assert uids(judged(there, plan, standing(idler()), rules())) == ["i"]
 
 
 def test_a_pod_under_two_budgets_cannot_be_evicted() -> None:
