@@ -56,6 +56,7 @@ class LiveCluster:
         self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]
         self._above: dict[Kind, Watcher | None] = {}
         self._widened = False
+        self._settled: set[str] = set()
         self._said: dict[str, str] = {}
         self._stop = threading.Event()
         self._widener = threading.Thread(target=self._widen, name="owners", daemon=True)
@@ -79,11 +80,10 @@ class LiveCluster:
         with self._lock:
             if not (self._widened and self._scene.wanted.keys() <= self._above.keys()):
                 return False
-        above = all(each.state.settled for each in self._above_watchers())
-        return above and all(
-            each.state.synced_at is not None if needed(each.resource) else each.state.settled
-            for each in self._watchers
-        )
+        for each in (*self._watchers, *self._above_watchers()):
+            if _settled(each):
+                self._settled.add(each.resource.kind)  # it stays so: how old it is, `seen_at_ms` tells
+        return all(each.resource.kind in self._settled for each in (*self._watchers, *self._above_watchers()))
 
     @property
     def seen_at_ms(self) -> int:
@@ -212,3 +212,13 @@ class LiveCluster:
                     what=trouble.detail,
                     lost=lost,
                 )
+
+
+def _settled(watcher: Watcher) -> bool:
+    """Whether it is known what it has to say. Of what a plan needs, that it may not be read is not enough."""
+    state, resource = watcher.state, watcher.resource
+    if state.synced_at is not None:
+        return True
+    if resource.kind.startswith(ABOVE) or HOLDERS not in resource.covers:
+        return state.settled
+    return resource.optional and state.trouble is not None and state.trouble.kind == talk.ABSENT
