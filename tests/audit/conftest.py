@@ -10,7 +10,7 @@ from sql.upgrade import upgrade
 from tests.sql.conftest import SHARED_CATALOGS, Place, place_of
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared() -> Iterator[Ledger]:
     """A ledger in memory; a test takes a cluster of its own."""
     with memory_ledger() as opened:
