@@ -16,7 +16,6 @@ from collector.kubernetes.watch import Watcher
 from collector.log import Log
 from enforcer.act.way import WAYS
 from enforcer.live.makes import MAKES
-from enforcer.live.owners import Known
 from enforcer.live.reading import Reading
 from enforcer.live.resources import WATCHED, needed
 from enforcer.live.scene import ABOVE, WATCHED_KINDS, Kind, Scene
@@ -30,14 +29,13 @@ _WIDEN_EVERY_S, _LATER_S = 0.1, 300.0
 
 @dataclass(frozen=True)
 class Look:
-    """A snapshot; until when people keep workloads by annotation (epoch ms); and the owners that can be acted upon.
+    """A snapshot; and until when people keep workloads by annotation (epoch ms), by the workload's UID.
 
-    Both by the workload's UID. What people wrote is theirs: a policy's bound on it is for who reads it.
+    What people wrote is theirs: a policy's bound on it is for who reads it.
     """
 
     snapshot: Snapshot
     kept_until_ms: Mapping[str, int]
-    owners: Mapping[str, Known]
 
 
 class LiveCluster:
@@ -114,14 +112,13 @@ class LiveCluster:
         return self.look(at_ms, promises, takings).snapshot
 
     def look(self, at_ms: int, promises: Sequence[Promise] = (), takings: Sequence[Taking] = ()) -> Look:
-        """The same, with what a plan does not need and those do who act and warn."""
+        """The same, with what is no part of a snapshot."""
         self._say_troubles()
         seen_at_ms, at_ms = self.seen_at_ms, at_ms + self._api.clock.apart_ms
         with self._lock:
             reading = Reading(self._scene, at_ms)
             snapshot = reading.snapshot(min(seen_at_ms, at_ms), promises, takings)
-            owners = {uid: group.owner for uid, group in reading.groups.items() if group.owner is not None}
-            return Look(snapshot, reading.kept_until_ms(), owners)
+            return Look(snapshot, reading.kept_until_ms())
 
     def _now(self) -> int:
         return self._wall() + self._api.clock.apart_ms
