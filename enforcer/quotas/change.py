@@ -7,7 +7,7 @@ from collector.kubernetes.lent import QUOTA, Fields, Lent, same
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping
 from enforcer.act.effects import Operation, Patch, pointer
-from enforcer.quotas.cap import Cap, places, read_cap, whole_gpus
+from enforcer.quotas.cap import BORROWING, Cap, places, read_cap, whole_gpus
 
 _MARK = pointer(("metadata", "annotations", QUOTA))
 
@@ -33,10 +33,11 @@ class QuotaChange:
 
     @property
     def raises(self) -> bool:
-        """Whether any of its fields becomes more."""
+        """Whether more is promised afterwards than is now; a limit on borrowing promises nothing."""
         return any(
             (whole_gpus(value) or 0) > (whole_gpus(self.cap.fields[name]) or 0)
             for name, value in self.after.items()
+            if not name.endswith(BORROWING)
         )
 
 

@@ -38,6 +38,10 @@ class Quotas:
         """Of the cluster."""
         return self._watch.settings
 
+    def caps(self) -> tuple[Cap, ...]:
+        """The quota objects as they are known now."""
+        return self._watch.all()
+
     def start(self) -> None:
         """Begin to watch."""
         self._watch.start()
@@ -58,7 +62,7 @@ class Quotas:
         if objection(snapshot, policy, standing) or not under.epoch or not self._watch.settled:
             return ()
         at_ms = self._doing.wall()
-        caps = self._watch.all()
+        caps = self.caps()
         with self._ledger.reading() as cursor:
             known = lasts(cursor, under.cluster)
         closed = self._close(known, under)
@@ -88,7 +92,7 @@ class Quotas:
     def _lend(
         self, snapshot: Snapshot, promised: Promised, policy: PolicyPart, known: Lasts, at_ms: int
     ) -> tuple[QuotaChange, ...]:
-        caps = self._watch.all()
+        caps = self.caps()
         teams = {(each.team, each.pool) for each in (*snapshot.workloads, *snapshot.waiting)}
         now = replace(snapshot, at_ms=at_ms, promises=promised.at(at_ms, teams, caps=False))
         useless = unused(now, [each for each in caps if each.moved], known)

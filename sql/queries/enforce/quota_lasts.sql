@@ -1,13 +1,29 @@
 -- quota_lasts: of each quota object the last that was meant for it, with the last that is told of what came of it
+with
+intents as (
+  select *
+  from deeds
+  where cluster = $cluster and phase = 'intent' and list_contains(['ResourceQuota', 'ClusterQueue'], kind)
+  qualify row_number() over (partition by object_uid order by number desc) = 1
+),
+
+outcomes as (
+  select
+    intent,
+    arg_max(result, number) as came,
+    arg_max(told_at, number) as came_at,
+    arg_max(words, number) as came_words
+  from deeds
+  where cluster = $cluster and phase = 'outcome' and list_contains(['ResourceQuota', 'ClusterQueue'], kind)
+  group by intent
+)
+
 select
-  d.* exclude (told_at, recorded_at),
-  epoch_us(d.told_at) as told_at,
-  coalesce(arg_max(o.result, o.number), '') as came,
-  max(epoch_ms(o.told_at)) as came_ms,
-  coalesce(arg_max(o.words, o.number), '') as came_words
-from deeds as d
-left join deeds as o on d.cluster = o.cluster and d.row_hash = o.intent and o.phase = 'outcome'
-where d.cluster = $cluster and d.phase = 'intent' and list_contains(['ResourceQuota', 'ClusterQueue'], d.kind)
-group by all
-qualify row_number() over (partition by d.object_uid order by d.number desc) = 1
-order by d.number
+  i.* exclude (told_at, recorded_at),
+  epoch_us(i.told_at) as told_at,
+  coalesce(o.came, '') as came,
+  epoch_ms(o.came_at) as came_ms,
+  coalesce(o.came_words, '') as came_words
+from intents as i
+left join outcomes as o on i.row_hash = o.intent
+order by i.number

@@ -1,0 +1,137 @@
+"""For tests of quotas on a control plane: a hand that moves them, a cluster that is watched, and what is promised."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from collector.kubernetes.settings import Settings
+from collector.kubernetes.talk import connect
+from collector.log import Log
+from enforcer.act.actor import Actor
+from enforcer.act.clearing import Pace
+from enforcer.act.crew import HANDS
+from enforcer.act.doing import Doing
+from enforcer.act.hands import Hands
+from enforcer.act.order import Under
+from enforcer.act.wire import Wire
+from enforcer.audit.chain import Chain
+from enforcer.audit.deed import Deed, Phase
+from enforcer.guard.standing import Standing
+from enforcer.live.cluster import CONNECTIONS, LiveCluster
+from enforcer.promised import Promised
+from enforcer.quotas import watched
+from enforcer.quotas.hand import Quotas
+from enforcer.quotas.watched import QuotaWatch
+from quartermaster.clock import HOUR_MS, now_ms
+from quartermaster.config.clusters import KubernetesPart
+from quartermaster.config.policy import PolicyPart
+from quartermaster.parts import GPU_PARTS
+from tests.servers.controlplane import ControlPlane
+
+UNDER = Under("c", "p" * 64, 3, "enforcer-1")
+POLICY = PolicyPart.model_validate(
+    {"acting": {"mode": "act", "lend": True}, "minimum_runtime": "1s", "bind_wait": "1s"}
+)
+ALWAYS = 2**50
+_ROW: dict[str, Any] = {
+    "start_ms": 0,
+    "end_ms": ALWAYS,
+    "limit_parts": None,
+    "weight": 1,
+    "kind": "promise",
+    "source_object": "",
+}
+_SCHEMA = {
+    "start_ms": pl.Int64,
+    "end_ms": pl.Int64,
+    "team": pl.String,
+    "pool": pl.String,
+    "guaranteed_parts": pl.Int64,
+    "limit_parts": pl.Int64,
+    "weight": pl.Int64,
+    "kind": pl.String,
+    "source_object": pl.String,
+}
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> float:
+    """Wait until it holds; after how many seconds it did."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() < began + seconds
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def promised(*rows: dict[str, Any]) -> Promised:
+    """What is promised: `gpus` to a team in a pool by an object, or a booking."""
+    told = [
+        _ROW
+        | {key: value for key, value in row.items() if key != "gpus"}
+        | {"guaranteed_parts": row["gpus"] * GPU_PARTS}
+        for row in rows
+    ]
+    nobody = pl.DataFrame(
+        schema={"start_ms": pl.Int64, "end_ms": pl.Int64, "team": pl.String, "department": pl.String}
+    )
+    return Promised(pl.DataFrame(told, schema=_SCHEMA), nobody)
+
+
+def standing() -> Standing:
+    """Nothing speaks against acting."""
+    now = now_ms()
+    return Standing(now, "act", now - HOUR_MS, now - HOUR_MS, None, 1000)
+
+
+@dataclass
+class Moved:
+    """A hand on a cluster, and the audit that it writes."""
+
+    plane: ControlPlane
+    doing: Doing
+    quotas: Quotas
+    actor: Actor
+    chain: Chain
+    live: LiveCluster | None = None
+
+    def stop(self) -> None:
+        self.quotas.stop()
+        self.doing.close()
+        if self.live is not None:
+            self.live.stop()
+
+    def watch(self, settings: Settings, token: str) -> LiveCluster:
+        self.live = LiveCluster(
+            settings, connect(_part(self.plane, token), "c", CONNECTIONS), now_ms, Log("plain")
+        )
+        self.live.start()
+        until(lambda: self.live is not None and self.live.settled)
+        return self.live
+
+
+def _part(plane: ControlPlane, token: str) -> KubernetesPart:
+    path: Path = plane.kubeconfig_of(token)
+    return KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
+
+
+def hand(plane: ControlPlane, token: str, chain: Chain, settings: Settings) -> Moved:
+    """One that acts with the token's rights, watching."""
+    from collector.kubernetes.talk import client_of
+
+    doing = Doing(
+        Hands(Wire(client_of(_part(plane, token), "c", HANDS + 4))), chain, lambda epoch: "", now_ms, Pace()
+    )
+    watch = QuotaWatch(settings, connect(_part(plane, token), "c", watched.CONNECTIONS), now_ms)
+    quotas = Quotas(doing, chain.ledger, watch, lambda epoch: "")
+    quotas.start()
+    until(lambda: watch.settled)
+    return Moved(plane, doing, quotas, Actor(doing), chain)
+
+
+def outcomes(deeds: tuple[Deed, ...]) -> list[tuple[str, str, str]]:
+    """What came of each: act, name and result."""
+    return [(each.act, each.name, each.result) for each in deeds if each.phase is Phase.OUTCOME]
