@@ -25,8 +25,8 @@ TABLES = {
 WORDS = ("team_rules", "thresholds", "cuts")
 
 
-def toy() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": 2})
+def toy(threads: int = 1) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": threads})
     connection.execute("set timezone = 'UTC'")
     migration = (_ROOM / "migrations" / "versions" / "0001_ledger.sql").read_text(encoding="utf-8")
     for statement in re.findall(r"create table [^;]*;", migration):
