@@ -6,7 +6,7 @@ Where something is not as the plan has it, what has not begun is not begun. What
 which `enforcer.act.resume` closes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -51,7 +51,12 @@ class Actor:
         self._hands, self._served, self._crew = doing.hands, doing.served, doing.crew
 
     def carry_out(self, orders: Sequence[Order], under: Under, recheck: Recheck) -> tuple[Deed, ...]:
-        """Do a group's actions; the deeds that were written. Raises LedgerError: then what was begun stays open."""
+        """Do a group's actions; the deeds that were written. Raises LedgerError: then what was begun stays open.
+
+        Warnings are no acts on a workload: one among the orders is a ValueError.
+        """
+        if any(each.action.act not in _TURNS for each in orders):
+            raise ValueError("only what holds back, stops or starts is carried out here")
         sights = self._look(orders, under)
         refusals = [_refusal(sight, recheck) for sight in sights]
         if not any(refusals):
@@ -92,15 +97,18 @@ class Actor:
 
     def _look(self, orders: Sequence[Order], under: Under) -> list[_Sight]:
         spaces = sorted({each.action.target.namespace for each in orders if each.action.act is Act.STOP})
+        pods = [
+            pod_path(each.action.target.namespace, name) for each in orders for name in each.pods.values()
+        ]
         try:
             budgets = dict(zip(spaces, self._crew.each(self._budgets, spaces), strict=True))
+            there = dict(zip(pods, self._crew.each(self._hands.look, pods), strict=True))
         except Silence as silence:
-            return [
-                _Sight(each, words=f"what protects its pods cannot be looked at: {silence}")
-                for each in orders
-            ]
+            words = f"its pods, and what protects them, cannot be looked at: {silence}"
+            return [_Sight(each, words=words) for each in orders]
         return self._crew.each(
-            lambda order: self._sight(order, budgets.get(order.action.target.namespace, []), under), orders
+            lambda order: self._sight(order, budgets.get(order.action.target.namespace, []), there, under),
+            orders,
         )
 
     def _budgets(self, namespace: str) -> list[Json]:
@@ -109,15 +117,17 @@ class Actor:
         )
         return list((found or {}).get("items") or [])
 
-    def _sight(self, order: Order, budgets: Sequence[Json], under: Under) -> _Sight:
+    def _sight(
+        self, order: Order, budgets: Sequence[Json], pods: Mapping[str, Json | None], under: Under
+    ) -> _Sight:
         action, target = order.action, order.action.target
         try:
             held = grip(self._served, target.kind, target.namespace, target.name)
-            pods = [self._hands.look(pod_path(target.namespace, name)) for name in order.pods.values()]
         except (NoWay, Silence) as error:
             return _Sight(order, words=str(error))
         at_ms = self._doing.wall()
-        there = [pod for pod in pods if pod is not None and pod["metadata"]["uid"] in order.pods]
+        found = [pods[pod_path(target.namespace, name)] for name in order.pods.values()]
+        there = [pod for pod in found if pod is not None and pod["metadata"]["uid"] in order.pods]
         if held is None:
             return _Sight(order, seen_of(at_ms, None, there, budgets), words=f"{target.title} is gone")
         metadata = held.object["metadata"]

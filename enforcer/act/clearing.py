@@ -13,7 +13,7 @@ from collector.kubernetes.values import Json, mapping, text
 from enforcer.act.crew import Crew
 from enforcer.act.effects import Evict, How
 from enforcer.act.hands import Hands, May, pod_path
-from enforcer.act.pods import controller_path, epoch_of, fence, may_be_evicted
+from enforcer.act.pods import controller_path, fence, may_be_evicted
 from enforcer.act.seen import is_going
 from enforcer.act.wire import Silence
 
@@ -88,8 +88,10 @@ class Clearing:
             for pod, cleared in zip(left, self._crew.each(self._step, left), strict=True):
                 found[pod.uid] = cleared
             left = [pod for pod in left if found[pod.uid].fate is Fate.STAYS]
-            held = any(each.fate is Fate.HELD for each in found.values())
-            if not left or held or self._past_s() > self._pace.patience_s:
+            held = next((each for each in found.values() if each.fate is Fate.HELD), None)
+            if held is not None:  # of those that stay it is not known whether they would have
+                return found | {pod.uid: held for pod in left}
+            if not left or self._past_s() > self._pace.patience_s:
                 break
             time.sleep(_ROUNDS_S[min(turn, len(_ROUNDS_S) - 1)])
             turn += 1
@@ -123,8 +125,6 @@ class Clearing:
             return Fate.GOING, ""
         if not may_be_evicted(seen, self._controller(seen)):
             return Fate.STAYS, "its own controller is not stopped, or leaves it there"
-        if epoch_of(seen) > self._epoch:
-            return Fate.HELD, f"a later leader acts on it, that of epoch {epoch_of(seen)}"
         came = self._hands.do(fence(seen, self._epoch), self._may)
         if came.how is How.HAPPENED:
             version = text(mapping(came.object.get("metadata")).get("resourceVersion"))

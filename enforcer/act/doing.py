@@ -108,10 +108,11 @@ class Doing:
 
     def finish(self, begun: Sequence[Begun], epoch: int) -> tuple[Deed, ...]:
         """Put the outcomes into the journal; what is to be put back is, with an intent and an outcome of its own."""
-        backs = [found for each in begun if each.goes_back and (found := self._back(each)) is not None]
-        why_not = self._may(epoch) if backs else ""
-        if why_not:  # it is stopped and nothing of it may be changed: whoever may again goes on with it
-            begun, backs = [replace(each, is_open=each.goes_back or each.is_open) for each in begun], []
+        if any(each.goes_back for each in begun) and self._may(epoch):
+            # It is stopped, and nothing of it may be changed: whoever may again goes on with it.
+            begun = [replace(each, is_open=each.is_open or each.goes_back) for each in begun]
+        looked = self.crew.each(self._back, begun)
+        begun, backs = [each for each, _ in looked], [back for _, back in looked if back is not None]
         outcomes = [
             came_of(each.intent, each.row_hash, each.result, each.words, each.at_ms or self.wall())
             for each in begun
@@ -192,7 +193,8 @@ class Doing:
                 f"{len(left)} of its {len(pods)} pods are still there: {left[0].words or left[0].fate.value}"
             )
             result = Result.FAILED if Fate.BUDGET in fates else Result.NO_EFFECT
-            return self._told(begun, result, words)
+            back = self.read_back(begun)
+            return self._told(begun, result, words) if back.is_done else back
         back = self.read_back(begun)
         if pods and back.is_done:
             last = max(each.after_s for each in pods.values())
@@ -215,19 +217,21 @@ class Doing:
         back = begun.intent.act in _DOWN and result is not Result.DONE
         return replace(begun, patch=None, result=result, words=words, at_ms=self.wall(), goes_back=back)
 
-    def _back(self, begun: Begun) -> tuple[Deed, Patch] | None:
-        """The intent and the patch that put back what was changed; None where nothing is to be put back."""
+    def _back(self, begun: Begun) -> "tuple[Begun, tuple[Deed, Patch] | None]":
+        """Beside what is to be put back: the intent and the patch for it; open, where that cannot be told."""
         intent = begun.intent
+        if begun.is_open or not begun.goes_back:
+            return begun, None
         try:
             held = grip(self.served, intent.kind, intent.namespace, intent.name)
-        except (NoWay, Silence):
-            return None
+        except (NoWay, Silence) as error:
+            return replace(begun, is_open=True, words=str(error)), None
         if held is None or not is_marked(held.object):
-            return None
+            return begun, None
         change = start(held.way, held.path, held.object)
-        if not isinstance(change, Change):
-            return None
-        return restoring(intent, change, self.wall(), f"put back: {begun.words}"), change.patch
+        if isinstance(change, NoChange):
+            return begun, None
+        return begun, (restoring(intent, change, self.wall(), f"put back: {begun.words}"), change.patch)
 
 
 def restoring(of: Deed, change: Change, at_ms: int, words: str) -> Deed:

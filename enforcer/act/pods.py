@@ -46,11 +46,6 @@ def pods_told(owner: Json) -> int:
     )
 
 
-def epoch_of(pod: Json) -> int:
-    """Under which lease it was last meant to be evicted; 0 for none."""
-    return whole(mapping(mapping(pod.get("metadata")).get("annotations")).get(EPOCH))
-
-
 def fence(pod: Json, epoch: int) -> Patch:
     """The patch after which only this leader's eviction is valid: it names the version that the patch gives.
 

@@ -20,7 +20,7 @@ from quartermaster.clock import now_ms
 from tests.act.acting import UNDER, Paper, fine, wire
 from tests.act.bare import Bare
 
-SHORT = Pace(head_start_s=0.0, patience_s=0.5)
+SHORT = Pace(head_start_s=0.0, patience_s=0.1)
 
 
 class Killed(BaseException):
@@ -110,6 +110,33 @@ def test_killed_at_every_step_and_started_again(bare: Bare, done: bool):
         if not killed:
             assert number > 12
             assert [each[2] for each in paper.outcomes()] == ["done"] * 3
+            return
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before it", "after it"])
+def test_killed_while_it_puts_back(bare: Bare, done: bool):
+    """Nobody takes the pods of a PyTorchJob away here, so that it is put back; killed anywhere, it is at last."""
+    for number in itertools.count(1):
+        name = f"t{number}"
+        bare.owned(bare.owner("PyTorchJob", name, runPolicy={"ttl": 1}), f"{name}-0")
+        order = bare.order(Act.STOP, "PyTorchJob", name, f"{name}-0")
+        paper, sent = Paper(), Counter[tuple[str, str]]()
+        killed = False
+        try:
+            Actor(lived(bare, paper, Life(number, done=done), sent)).carry_out([order], UNDER, fine)
+        except Killed:
+            killed = True
+        for steps in (2, 10**6, 10**6):
+            try:
+                resume(lived(bare, paper, Life(steps, done=done), sent), paper.open(), 4)
+            except Killed:
+                continue
+        assert not paper.open()
+        assert without_version(bare.get("PyTorchJob", name)) == ({"runPolicy": {"ttl": 1}}, False)
+        assert sent["PATCH", bare.at("PyTorchJob", name)] in {0, 2}
+        assert not bare.is_going(f"{name}-0")
+        if not killed:
+            assert paper.outcomes() == [("stop", name, "no effect"), ("restore", name, "done")]
             return
 
 

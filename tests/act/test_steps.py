@@ -177,11 +177,56 @@ def test_an_eviction_of_another_version_is_refused(bare: Bare):
     assert not bare.is_going("s-0")
 
 
-def test_a_later_leaders_pod_is_left_to_it(bare: Bare, acts: Doing, paper: Paper):
+def test_a_pod_that_says_it_is_a_later_leaders_is_evicted_nevertheless(bare: Bare, acts: Doing, paper: Paper):
+    """Anybody may write that: who leads is what the Lease says, and versions keep leaders apart."""
     bare.owned(bare.owner("StatefulSet", "s"), "s-0")
-    bare.patch(bare.pod_at("s-0"), {"metadata": {"annotations": {EPOCH: "4"}}})
+    bare.patch(bare.pod_at("s-0"), {"metadata": {"annotations": {EPOCH: "999999"}}})
     Actor(acts).carry_out([bare.order(Act.STOP, "StatefulSet", "s", "s-0")], UNDER, fine)
-    assert (paper.outcomes(), len(paper.open()), bare.is_going("s-0")) == ([], 1, False)
+    assert (paper.outcomes(), bare.is_going("s-0")) == ([("stop", "s", "done")], True)
+
+
+def test_frozen_midway_none_of_the_group_is_called_in_vain(bare: Bare, paper: Paper):
+    """The pods of one would have to be evicted, those of the other are left to a controller: both stay open."""
+    bare.owned(bare.owner("StatefulSet", "s"), "s-0")
+    bare.owned(bare.owner("PyTorchJob", "t"), "t-0")
+    asked: list[int] = []
+
+    def may(epoch: int) -> str:
+        asked.append(epoch)
+        return "frozen" if len(asked) > 2 else ""
+
+    orders = [bare.order(Act.STOP, "StatefulSet", "s", "s-0"), bare.order(Act.STOP, "PyTorchJob", "t", "t-0")]
+    Actor(doing(bare.plane, paper, may, SHORT)).carry_out(orders, UNDER, fine)
+    assert (paper.outcomes(), len(paper.open())) == ([], 2)
+
+
+def test_what_another_starts_while_its_pods_are_waited_for_is_undone_and_not_in_vain(
+    bare: Bare, paper: Paper
+):
+    bare.owned(bare.owner("PyTorchJob", "t"), "t-0")
+    asked: list[int] = []
+
+    def may(epoch: int) -> str:
+        asked.append(epoch)
+        return ""
+
+    class Busy(Hands):
+        def look(self, path: str) -> Any:  # pyright: ignore[reportImplicitOverride]
+            if asked and path == bare.pod_at("t-0"):
+                bare.patch(bare.at("PyTorchJob", "t"), {"spec": {"runPolicy": {"suspend": False}}})
+            return super().look(path)
+
+    acts = Doing(Busy(wire(bare.plane)), paper, may, lambda: 5, SHORT)
+    Actor(acts).carry_out([bare.order(Act.STOP, "PyTorchJob", "t", "t-0")], UNDER, fine)
+    assert paper.outcomes() == [("stop", "t", "undone"), ("restore", "t", "done")]
+    assert bare.get("PyTorchJob", "t")["spec"] == {"runPolicy": {"suspend": False}}
+
+
+def test_a_warning_is_none_of_its_acts(bare: Bare, acts: Doing, paper: Paper):
+    bare.owner("Job", "j")
+    with pytest.raises(ValueError, match="only what holds back"):
+        Actor(acts).carry_out([bare.order(Act.WARN, "Job", "j")], UNDER, fine)
+    assert paper.rows == []
 
 
 CHANGES: dict[str, Callable[[Bare], object]] = {
