@@ -28,6 +28,7 @@ class Chain:
     def __init__(self, ledger: Ledger, cluster: str) -> None:
         self.ledger = ledger
         self.cluster = cluster
+        self.written: Head | None = None  # where it ended after the last write of this process
         self._begun = False
 
     def write(self, deeds: Sequence[Deed]) -> tuple[str, ...]:
@@ -55,6 +56,7 @@ class Chain:
 
         if self.ledger.write(f"audit/{key_of(new)}", work, message="deeds are written"):
             hashes = {deed: row["row_hash"] for deed, row in zip(new, written, strict=True)}
+            self.written = Head(written[-1]["number"], written[-1]["row_hash"])
         else:
             hashes = self._found(new)
         return tuple(hashes[each] for each in told)

@@ -2,11 +2,14 @@
 
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from collector.log import Log
+from enforcer.audit.chain import Chain
 from enforcer.audit.row import Head
 from quartermaster.clock import to_iso
 from quartermaster.errors import InputError, LedgerError
@@ -14,11 +17,27 @@ from quartermaster.errors import InputError, LedgerError
 _HEAD = re.compile(r"(?:(?P<number>\d{1,18}):)?(?P<hash>[0-9a-f]{64})")
 
 
-def announce(head: Head, cluster: str, at_ms: int, file: Path | None, log: Log) -> None:
-    """Put the head into the log, and into the file where one is configured. Raises LedgerError."""
-    log.info("audit head", cluster=cluster, number=head.number, row_hash=head.row_hash)
-    if file is not None:
-        publish(file, cluster, head, at_ms)
+@dataclass
+class Herald:
+    """Puts a chain's head into the log, the file if there is one, and wherever `also` puts its text."""
+
+    chain: Chain
+    log: Log
+    file: Path | None = None
+    also: Callable[[str], None] | None = None
+    _told: Head | None = None
+
+    def tell(self, at_ms: int) -> None:
+        """Tell where the chain ends, if this process wrote to it since it was told last. Raises LedgerError."""
+        if self.chain.written == self._told:
+            return
+        self._told = self.chain.written
+        head = self.chain.head()
+        self.log.info("audit head", cluster=self.chain.cluster, number=head.number, row_hash=head.row_hash)
+        if self.also is not None:
+            self.also(head.text)
+        if self.file is not None:
+            publish(self.file, self.chain.cluster, head, at_ms)
 
 
 def publish(file: Path, cluster: str, head: Head, at_ms: int) -> None:

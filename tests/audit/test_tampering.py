@@ -9,7 +9,7 @@ import pytest
 
 from collector.log import Log
 from enforcer.audit.chain import Chain
-from enforcer.audit.head import announce, parse, publish, published
+from enforcer.audit.head import Herald, parse, publish, published
 from enforcer.audit.row import SCHEMA, Head, chained, frame
 from enforcer.audit.verify import PIECE, Verdict, clusters, verify
 from enforcer.audit.walk import Kind
@@ -158,14 +158,24 @@ def test_a_head_is_read_as_it_is_written() -> None:
     assert parse(head.row_hash) == Head(0, head.row_hash)
 
 
-def test_a_head_is_announced_in_the_log_and_in_the_file_if_there_is_one(tmp_path: Path) -> None:
-    log = Log(stream=StringIO(), clock=lambda: T0)
-    announce(Head(12, "0f"), "prod", T0, None, log)
-    announce(Head(13, "ab"), "prod", T0, tmp_path / "heads", log)
-    assert published(tmp_path / "heads", "prod") == {13: "ab"}
-    first, second = log.stream.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert first.endswith("cluster=prod number=12 row_hash=0f")
-    assert second.endswith("cluster=prod number=13 row_hash=ab")
+def test_a_head_is_told_once_in_the_log_in_the_file_and_elsewhere(shared: Ledger, tmp_path: Path) -> None:
+    chain, stream, elsewhere = Chain(shared, "told"), StringIO(), list[str]()
+    herald = Herald(chain, Log(stream=stream), tmp_path / "heads", elsewhere.append)
+    herald.tell(T0)
+    for name in ("u1", "u2"):
+        chain.write([refused(name, cluster="told")])
+        herald.tell(T0)
+        herald.tell(T0)
+    heads = published(tmp_path / "heads", "told")
+    assert elsewhere == [f"{number}:{row_hash}" for number, row_hash in heads.items()]
+    assert list(heads) == [1, 2]
+    assert verify(shared, "told", heads).found == 0
+    lines = stream.getvalue().splitlines()
+    assert [line.partition("cluster=")[2] for line in lines] == [
+        f"told number={number} row_hash={row_hash}" for number, row_hash in heads.items()
+    ]
+    Herald(chain, Log(stream=stream)).tell(T0)
+    assert stream.getvalue().splitlines()[2].endswith(lines[1].partition("cluster=")[2])
 
 
 @pytest.mark.parametrize(
