@@ -1,7 +1,7 @@
 """Samples as Parquet files: written in the table's order beside DuckLake's own, and taken up by the commit they are of.
 
 DuckLake's insert orders and parts rows that are in order and of one month, and tries out how to encode them: it takes
-eight times as long (docs/adr/0015). Where a commit never comes, upkeep removes the files as it does DuckLake's own.
+four times the CPU (docs/adr/0015). Where a commit never comes, upkeep removes the files as it does DuckLake's own.
 """
 
 import importlib
