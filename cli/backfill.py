@@ -1,5 +1,6 @@
 """`quartermaster backfill`: the history that a Prometheus has, into the ledger."""
 
+import gc
 import os
 import time
 from collections.abc import Generator
@@ -57,6 +58,7 @@ def backfill(
     now = now_ms()
     span = _span(start, end, now)
     catalog = configuration.ledger.catalog.reveal()
+    gc.freeze()  # what was imported is no garbage, and need not be looked at again and again
     with backfill_of(configuration, cluster) as work:
         if dry_run:
             with _as_it_is(configuration) as ledger:
@@ -164,7 +166,7 @@ def _say_estimate(cluster: str, expected: "Estimate", *, as_json: bool) -> None:
 
 def _say(cluster: str, done: "Backfilled", seconds: float) -> None:
     filled = done.filled
-    if not filled.spans and not done.told:
+    if not (filled.spans or filled.partial or done.told):
         output.say(f"{cluster}: the ledger has all of it already")
         return
     for start, end in filled.spans:

@@ -45,13 +45,18 @@ class Asked:
 
 @dataclass
 class Filled:
-    """What was done: the holes that were filled, and what of them is missing because answers were partial."""
+    """What was done: the spans that were read, and those that are missing still because answers were partial."""
 
     spans: list[Span] = field(default_factory=list[Span])
     partial: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     samples: int = 0
     rows: int = 0
     questions: int = 0
+
+    def read(self, span: Span) -> None:
+        """One more span that was read; what follows on another is one with it."""
+        start_ms = self.spans.pop()[0] if self.spans and self.spans[-1][1] == span[0] else span[0]
+        self.spans.append((start_ms, span[1]))
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,6 @@ class Work:
         """
         known = covered(self.ledger, self.asked.cluster)
         for hole in expected.holes:
-            self.filled.spans.append(hole)
             _Hole(self, hole, known).fill(expected.per_ms)
 
 
@@ -119,6 +123,7 @@ class _Hole:
             else:
                 filled.samples += one.samples
                 filled.rows += self._commit(one)
+                filled.read((one.from_ms, one.until_ms))
             self._work.progress(one.until_ms, filled.samples)
         self._finish()
 

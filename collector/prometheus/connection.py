@@ -9,6 +9,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import requests
@@ -66,7 +67,7 @@ class Connection:
         from urllib3.util.retry import Retry
 
         self.url = part.url.rstrip("/")
-        self._sleep = sleep
+        self._part, self._sleep = part, sleep
         self._timeout_s = part.timeout_ms / 1000
         self._session = _session(part)
         self._session.hooks["response"].append(self._look)
@@ -82,8 +83,15 @@ class Connection:
         self._client = cast(_Client, connect)
         self._failing_since: float | None = None
 
+    @cached_property
+    def second(self) -> "Connection":
+        """Another one to the same server, for one thread more. It is closed with this one."""
+        return Connection(self._part, sleep=self._sleep)
+
     def close(self) -> None:
         """Close the connection."""
+        if "second" in self.__dict__:
+            self.second.close()
         self._client.close()
 
     def range(self, query: str, at_ms: int) -> Answer:

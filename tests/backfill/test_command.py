@@ -18,6 +18,7 @@ from cli.main import app
 from collector.dcgm.fetch import Fetched
 from collector.prometheus.command import backfill_of
 from collector.prometheus.coverage import Covered, holes
+from collector.prometheus.estimate import Estimate
 from collector.round import Round
 from collector.targets import Target
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
@@ -250,6 +251,23 @@ def test_wrong_usage_is_said(
     ran = CliRunner().invoke(app, ["--config", file, "backfill", *usual, *more])
     assert isinstance(ran.exception, InputError)
     assert what in ran.exception.what
+
+
+def test_what_was_only_partly_answered_is_not_called_read(capsys: pytest.CaptureFixture[str]) -> None:
+    from cli.backfill import _say
+    from collector.prometheus.backfill import Filled
+    from collector.prometheus.command import Backfilled
+
+    filled = Filled(partial=[(START_MS, END_MS, "a store is away")], questions=1)
+    _say("sim", Backfilled(Estimate(((START_MS, END_MS),), (), 0, 0, 0.0), filled), 1.0)
+    told = capsys.readouterr().out
+    assert "read 2026" not in told
+    assert "all of it already" not in told
+    assert "a store is away" in told
+    filled.read((START_MS, END_MS))
+    filled.read((END_MS, END_MS + HOUR_MS))
+    filled.read((END_MS + 2 * HOUR_MS, END_MS + 3 * HOUR_MS))
+    assert filled.spans == [(START_MS, END_MS + HOUR_MS), (END_MS + 2 * HOUR_MS, END_MS + 3 * HOUR_MS)]
 
 
 def test_what_is_not_kept_there_stays_a_hole(

@@ -118,6 +118,7 @@ def test_what_is_partial_is_unknown_until_it_is_whole(
     done = fill(ledger, configured(server.url))
     assert done.filled.partial
     first_ms, last_ms = done.filled.partial[0][0], done.filled.partial[-1][1]
+    assert done.filled.spans == [(START_MS, first_ms), (last_ms, END_MS)]
     told = ledger.query(
         "select epoch_ms(start_at), epoch_ms(end_at), node, reason from gaps where covers = 'telemetry'"
     )
