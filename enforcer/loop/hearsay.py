@@ -1,6 +1,7 @@
 """What the ledger tells beside the live cluster: idleness, how much is known, promises. Looked up all the time."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from quartermaster.errors import QuartermasterError
 from sql.ledger import Ledger
 
 _AT_MOST_EVERY_S, _AT_LEAST_EVERY_S = 1.0, 10.0
+_REST = 3  # times as long as hearing takes is not heard, so that the ledger has time for others
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Listener:
         self._ledger, self._cluster, self._ruling, self._wall = ledger, cluster, ruling, wall
         self._heard_anew = heard_anew
         self._heard: Hearsay | None = None
+        self._took_s = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, name=f"hear-{cluster}", daemon=True)
         self.trouble = ""  # why the ledger did not tell, the last time
@@ -105,16 +108,21 @@ class Listener:
 
     def _listen(self) -> None:
         while not self._stop.wait(self._pause_s()):
+            began_s = time.monotonic()
             try:
                 self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
                 self.trouble = ""
                 self._heard_anew.set()
             except (QuartermasterError, duckdb.Error) as error:
                 self.trouble = str(error)
+            self._took_s = time.monotonic() - began_s
 
     def _pause_s(self) -> float:
         interval_s = self._heard.interval_ms / 1000 if self._heard is not None else 0
-        return min(max(interval_s, _AT_MOST_EVERY_S), _AT_LEAST_EVERY_S) if interval_s else _AT_LEAST_EVERY_S
+        usual_s = (
+            min(max(interval_s, _AT_MOST_EVERY_S), _AT_LEAST_EVERY_S) if interval_s else _AT_LEAST_EVERY_S
+        )
+        return max(usual_s, _REST * self._took_s)
 
 
 def _permille(known: int, held: int) -> int:

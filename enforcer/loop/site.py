@@ -16,6 +16,7 @@ from enforcer.act.hands import Hands
 from enforcer.act.leader import Leader
 from enforcer.act.wire import Wire
 from enforcer.audit.chain import Chain
+from enforcer.audit.head import Herald
 from enforcer.book import rows
 from enforcer.ladder.warner import Warner
 from enforcer.live.cluster import LiveCluster
@@ -48,6 +49,7 @@ class Site:
     doing: Doing
     actor: Actor
     warner: Warner
+    herald: Herald
     wall: Callable[[], int]
 
     def start(self) -> None:
@@ -89,6 +91,7 @@ def site(
     leader = Leader(
         wire, policy.acting.namespace, identity, least_epoch=_last_epoch(ledger, part.name), wall=wall
     )
+    file = None if policy.acting.audit_file is None else Path(policy.acting.audit_file)
     gate = Gate(Places(freeze_file, Api(client), policy.acting.namespace, ledger, part.name), leader, wall)
     doing = Doing(Hands(wire), chain, gate.may, wall, _PACE)
     return Site(
@@ -103,6 +106,7 @@ def site(
         doing,
         Actor(doing),
         Warner(ledger, part.name, configuration.notify),
+        Herald(chain, log, file, leader.publish),
         wall,
     )
 
