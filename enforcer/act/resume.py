@@ -14,6 +14,7 @@ from enforcer.act.grip import Grip, grip
 from enforcer.act.mark import is_marked, mark_of
 from enforcer.act.order import RESTORE
 from enforcer.act.served import NoWay
+from enforcer.act.way import WAYS
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Result
 from enforcer.plan import Act
@@ -25,9 +26,10 @@ _OURS = {*_DOWN, Act.START.value, RESTORE}
 def resume(doing: Doing, intents: Mapping[str, Deed], epoch: int) -> tuple[Deed, ...]:
     """Close open intents, by the hashes of their rows, under the leader's epoch; the deeds that were written.
 
-    One of which nothing can be told now stays open. Raises LedgerError.
+    One of which nothing can be told now stays open; those of quotas and warnings are not looked at. Raises
+    LedgerError.
     """
-    ours = [(row_hash, intent) for row_hash, intent in intents.items() if intent.act in _OURS]
+    ours = [each for each in intents.items() if each[1].act in _OURS and each[1].kind in WAYS]
     begun = doing.crew.each(lambda each: _found(doing, *each), ours)
     waiting: Sequence[Begun] = [each for each in begun if each.patch is not None]
     others = [each for each in begun if each.patch is None]
@@ -49,8 +51,10 @@ def _found(doing: Doing, row_hash: str, intent: Deed) -> Begun:
     begun = Begun(intent, row_hash)
     try:
         held = grip(doing.served, intent.kind, intent.namespace, intent.name)
-    except (NoWay, Silence) as error:
-        return replace(begun, is_open=True, words=str(error))
+    except Silence as silence:
+        return replace(begun, is_open=True, words=str(silence))
+    except NoWay as no_way:  # what it was stopped by is not there any more
+        return _abandoned(doing, begun, str(no_way))
     if held is None or held.uid != intent.object_uid:
         return _abandoned(doing, begun, "it is gone, or another of its name is there")
     if _happened(intent, held.object):

@@ -3,6 +3,7 @@
 import json
 import urllib.error
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from enforcer.act.effects import Create, Evict, How, annotate
 from enforcer.act.hands import Hands
 from enforcer.act.mark import STOPPED, mark_of
 from enforcer.act.pods import EPOCH, fence
-from enforcer.act.resume import notice
+from enforcer.act.resume import notice, resume
 from enforcer.act.seen import Seen, seen_of
-from enforcer.audit.deed import Phase
+from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.refused import Reason, Refused
 from enforcer.plan import Act, Action
 from tests.act.acting import UNDER, Paper, doing, fine, wire
@@ -274,8 +275,6 @@ def test_the_guards_second_look_refuses_the_whole_group(bare: Bare, acts: Doing,
 def test_frozen_before_any_act_nothing_more_is_done_and_thawed_it_is_gone_on_with(
     after: int, bare: Bare, paper: Paper
 ):
-    from enforcer.act.resume import resume
-
     bare.owned(bare.owner("StatefulSet", "s"), "s-0")
     asked: list[str] = []
     frozen = [True]
@@ -298,6 +297,17 @@ def test_frozen_before_any_act_nothing_more_is_done_and_thawed_it_is_gone_on_wit
     assert bare.pod("s-0")["metadata"]["annotations"][EPOCH] == "9"
 
 
+def test_only_its_own_intents_are_resumed_and_of_a_kind_that_is_gone_they_end(
+    bare: Bare, acts: Doing, paper: Paper
+):
+    common = {"cluster": "c", "at_ms": 5, "phase": Phase.INTENT, "namespace": bare.namespace, "name": "x"}
+    for act, kind in (("restore", "ResourceQuota"), ("warn", "Job"), ("stop", "JobSet"), ("start", "Job")):
+        paper.write([Deed(act=act, kind=kind, object_uid="u", **common)])  # pyright: ignore[reportArgumentType]
+    resume(acts, paper.open(), 3)
+    assert paper.outcomes() == [("stop", "x", "abandoned"), ("start", "x", "abandoned")]
+    assert [each.kind for each in paper.open().values()] == ["ResourceQuota", "Job"]
+
+
 def test_what_is_put_back_by_another_is_noticed_and_not_fought(bare: Bare, acts: Doing, paper: Paper):
     bare.owner("StatefulSet", "s", replicas=2)
     bare.owner("StatefulSet", "quiet", replicas=2)
@@ -314,8 +324,6 @@ def test_what_is_put_back_by_another_is_noticed_and_not_fought(bare: Bare, acts:
 def test_a_kind_without_a_way_is_refused_with_words(bare: Bare, acts: Doing):
     bare.owner("Job", "j")
     (order,) = [bare.order(Act.STOP, "Job", "j")]
-    from dataclasses import replace
-
     target = replace(order.action.target, kind="DaemonSet")
     (deed,) = Actor(acts).carry_out(
         [replace(order, action=replace(order.action, target=target))], UNDER, fine
