@@ -85,7 +85,7 @@ def due(found: Idle, workload: Workload, snapshot: Snapshot, policy: PolicyPart,
     told = {
         notice.stage: notice.at_ms
         for notice in sorted(found.notices, key=_when)
-        if notice.at_ms >= found.since_ms
+        if notice.at_ms > found.since_ms
     }
     stage, after_ms, before = _stage(rule, told)
     wait_ms = max(

@@ -122,7 +122,7 @@ def to_found(found: Idle | None, now_ms: int) -> Iterator[Refused]:
 
 
 def _to_untold(found: Idle | None) -> Iterator[Refused]:
-    told = {each.stage for each in found.notices if each.at_ms >= found.since_ms} if found else set[str]()
+    told = {each.stage for each in found.notices if each.at_ms > found.since_ms} if found else set[str]()
     for stage, which in (("warn", "first"), ("again", "second")):
         if stage not in told:
             words = f"no message of its {which} warning was accepted for its owner or team since it is idle"

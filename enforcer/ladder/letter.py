@@ -140,7 +140,7 @@ def write(
 
 
 def _is_told(rung: Rung) -> bool:
-    return any(each.stage == rung.stage and each.at_ms >= rung.found.since_ms for each in rung.found.notices)
+    return any(each.stage == rung.stage and each.at_ms > rung.found.since_ms for each in rung.found.notices)
 
 
 def _drafts(

@@ -71,7 +71,7 @@ def keepable_until_ms(steps: Steps, since_ms: int, notices: Iterable[Notice]) ->
     the first warning that was accepted since, so that who is told late has as much time as others. Keeping holds up the
     second warning, so that one moves nothing: nobody keeps for ever by asking again.
     """
-    warned = [each.at_ms for each in notices if each.stage == WARN and each.at_ms >= since_ms]
+    warned = [each.at_ms for each in notices if each.stage == WARN and each.at_ms > since_ms]
     due_ms = since_ms + steps.take_ms
     if warned:
         due_ms = max(due_ms, min(warned) + steps.take_ms - steps.warn_ms)

@@ -91,6 +91,7 @@ def test_a_pod_that_has_not_started_leaves_all_of_it() -> None:
         (500, (("warn", 60), ("again", 14)), ""),
         (500, (("again", 400),), "warn"),
         (120, (("warn", 130), ("again", 125)), "warn"),  # it computed since: the ladder begins anew
+        (120, (("warn", 120), ("again", 45)), "warn"),  # told at the instant at which it fell idle: of before
     ],
 )
 def test_the_ladder_of_a_batch_job(minutes: int, told: tuple[tuple[str, int], ...], stage: str) -> None:

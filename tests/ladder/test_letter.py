@@ -97,6 +97,8 @@ def test_a_stage_of_a_spell_is_told_once() -> None:
         (Notice(WARN, NOW - H), 0),
         (Notice(AGAIN, NOW - H), 1),
         (Notice(WARN, NOW - 3 * H), 1),  # it fell idle two hours ago: that was another spell
+        (Notice(WARN, NOW - 2 * H), 1),
+        (Notice(WARN, NOW - 2 * H + 1), 0),
     ):
         there = rung()
         there = replace(there, found=replace(there.found, notices=(told,)))

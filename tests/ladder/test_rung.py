@@ -102,6 +102,7 @@ def test_how_long_it_may_be_kept() -> None:
     for told, until in (
         ((), 2 + 24),
         ((("warn", 9.0),), 2 + 24),  # of an earlier spell: it fell idle six hours ago
+        ((("warn", 6.0), ("warn", 4.0)), 3 + 24),
         ((("warn", 4.0),), 3 + 24),  # told two hours after it fell idle, an hour late
         ((("warn", 4.0), ("again", 1.0)), 3 + 24),
         ((("again", 1.0),), 2 + 24),

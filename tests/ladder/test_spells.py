@@ -78,7 +78,7 @@ def test_a_spell(story: list[tuple[str, int, int]]) -> None:
 
 def holds(spell: Spell, *, taken: bool) -> None:
     """The laws, after each cycle."""
-    since = [each for each in spell.notices if each.at_ms >= spell.since_ms]
+    since = [each for each in spell.notices if each.at_ms > spell.since_ms]
     for stage in (WARN, AGAIN):
         assert len({each.at_ms for each in since if each.stage == stage}) <= 1, "a stage is told once a spell"
     for name in ("slack", "mail"):
