@@ -39,6 +39,7 @@ def carry_out(
     from collector.log import Log
     from enforcer.guard.switches import freeze_file
     from enforcer.loop.loop import Loop
+    from enforcer.loop.serve import served
     from enforcer.loop.site import site
     from sql.configured import open_configured
     from sql.declare import declare
@@ -50,6 +51,7 @@ def carry_out(
             f"write `policy: {{acting: {{mode: {asked}}}}}` into the configuration when that is what you want",
         )
     teller = _Teller(as_json=as_json)
+    listen = configuration.policy.acting.listen
     with open_configured(configuration) as ledger, ExitStack() as open_sites:
         if asked == "act" and not assured:
             _ask(configuration, ledger, names)
@@ -66,6 +68,7 @@ def carry_out(
             for each in sites:
                 teller.tell(each.cluster, Loop(each, asked, lambda _: None).once())
             return
+        open_sites.enter_context(served(teller.metrics, listen))
         loops = [Loop(each, asked, teller.of(each.cluster)) for each in sites]
         for loop in loops:
             open_sites.callback(loop.stop)
@@ -77,6 +80,9 @@ class _Teller:
     """Tells what is new of each cluster; turns of several come from threads of their own."""
 
     def __init__(self, *, as_json: bool) -> None:
+        from enforcer.loop.metrics import Metrics
+
+        self.metrics = Metrics()
         self._as_json = as_json
         self._lock = threading.Lock()
         self._last: dict[str, object] = {}
@@ -94,6 +100,10 @@ class _Teller:
         """A turn, where it is another than the last; what was done always."""
         from enforcer.freshness import Refusal, words
 
+        if isinstance(turned, str | Refusal):
+            self.metrics.observe_none(cluster)
+        else:
+            self.metrics.observe(cluster, turned)
         with self._lock:
             if isinstance(turned, str):
                 self._say(cluster, turned, {"cluster": cluster, "error": turned}, f"{cluster}: {turned}")

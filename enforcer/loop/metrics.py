@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from enforcer.audit.deed import Deed, Phase, Result
 from enforcer.loop.turn import Turned
@@ -25,12 +25,6 @@ class Metrics:
         self.refusals = self._counter("refusals", "Actions of new plans that the guard refused.", "reason")
         self.acts = self._counter("acts", "What came of what was begun.", "act", "result")
         self.freed = self._counter("freed_gpus", "GPUs of workloads that were seen to be stopped.")
-        self.leader = Gauge(
-            "quartermaster_enforcer_leader",
-            "Whether this process may act.",
-            ["cluster"],
-            registry=self.registry,
-        )
         self.reclaim = Histogram(
             "quartermaster_enforcer_reclaim_seconds",
             "From an owner's pods waiting to the last of the pods that gave way being seen to go.",

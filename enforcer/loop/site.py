@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from collector.kubernetes.talk import Api, client_of
+from collector.kubernetes.talk import Api, client_of, connect
 from collector.log import Log
 from enforcer.act.actor import Actor
 from enforcer.act.clearing import Pace
@@ -23,6 +23,8 @@ from enforcer.live.cluster import LiveCluster
 from enforcer.live.configured import live_cluster
 from enforcer.loop.gate import Gate, Places
 from enforcer.loop.hearsay import Listener
+from enforcer.quotas.hand import Quotas
+from enforcer.quotas.watched import WATCHED, QuotaWatch
 from enforcer.shadow import Ruling
 from quartermaster.clock import now_ms
 from quartermaster.config.clusters import ClusterPart
@@ -49,6 +51,7 @@ class Site:
     doing: Doing
     actor: Actor
     warner: Warner
+    quotas: Quotas
     herald: Herald
     wall: Callable[[], int]
 
@@ -56,12 +59,15 @@ class Site:
         """Watch, listen, and try to become the leader. Raises LedgerError."""
         self.listener.start()
         self.live.start()
+        if self.ruling.policy.acting.lend:
+            self.quotas.start()
         self.leader.start()
 
     def stop(self) -> None:
         """Give the lease up, and watch no more."""
         self.leader.stop()
         self.live.stop()
+        self.quotas.stop()
         self.listener.stop()
         self.doing.close()
 
@@ -85,6 +91,7 @@ def site(
     policy = configuration.policy
     ruling = Ruling(policy, configuration.findings, configuration.business.time_zone)
     client = client_of(part.kubernetes, part.name, HANDS + 4)
+    quota_api = connect(part.kubernetes, part.name, len(WATCHED))
     wire = Wire(client)
     chain = Chain(ledger, part.name)
     identity = f"{os.uname().nodename[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -106,6 +113,7 @@ def site(
         doing,
         Actor(doing),
         Warner(ledger, part.name, configuration.notify),
+        Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall), gate.may),
         Herald(chain, log, file, leader.publish),
         wall,
     )

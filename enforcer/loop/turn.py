@@ -92,7 +92,9 @@ class Turns:
         judged = judge(made, snapshot, standing, site.ruling.policy, site.ruling.zone)
         recorded = record(site.ledger, made, self._ids(made), self._asked)
         self._teller.refusals(made, judged)
-        deeds = self._carry_out(made, look, judged, standing) if judged.allowed else ()
+        under = Under(site.cluster, made.hash, site.leader.epoch, site.leader.identity)
+        moved = site.quotas.turn(snapshot, hearsay.promised, site.ruling.policy, under, standing)
+        deeds = (*moved, *self._carry_out(made, look, judged, standing, under))
         reclaims_s = self._reclaims(look.snapshot, deeds)
         held = self._warnings.begin(snapshot, findings, judged)
         site.herald.tell(site.wall())
@@ -142,20 +144,20 @@ class Turns:
             by_uid(findings.idle),
         )
 
-    def _carry_out(self, made: Plan, look: Look, judged: Judgement, standing: Standing) -> tuple[Deed, ...]:
+    def _carry_out(
+        self, made: Plan, look: Look, judged: Judgement, standing: Standing, under: Under
+    ) -> tuple[Deed, ...]:
         """Do what is allowed, as the leader, group after group; people's approval is answered."""
         site = self._site
-        epoch = site.leader.epoch
         groups = [group for group in judged.allowed if group[0].act is not Act.WARN]
-        if not epoch or not groups:
+        if not under.epoch or not groups:
             return ()
-        under = Under(site.cluster, made.hash, epoch, site.leader.identity)
         deeds: list[Deed] = []
         for group in groups:
             orders = orders_of(made, group[0].group, look.snapshot)
             deeds += site.actor.carry_out(orders, under, self._recheck(made, standing))
         if judged.approval is not None:
-            deeds += self._teller.approval(made, judged.approval, epoch)
+            deeds += self._teller.approval(made, judged.approval, under.epoch)
         return tuple(deeds)
 
     def _reclaims(self, snapshot: Snapshot, deeds: Sequence[Deed]) -> tuple[float, ...]:

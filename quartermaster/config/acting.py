@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from quartermaster.clock import HOUR_MS
 from quartermaster.config import units
-from quartermaster.config.fields import AnyPath, DurationMs, Part, as_written
+from quartermaster.config.fields import AnyPath, DurationMs, Part, Text, as_written
 
 Mode = Literal["shadow", "plan", "act"]
 Share = Annotated[int, BeforeValidator(units.share_permille, json_schema_input_type=float | str)]
@@ -50,6 +50,8 @@ class ActingPart(Part):
     namespace: str = Field(default="quartermaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
     """The enforcer's namespace in the cluster: its Lease stands there, and the ConfigMap `quartermaster-freeze`, which
     stops everything while it is there."""
+    listen: Text | None = Field(default=None, pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*):[0-9]{1,5}$")
+    """Address and port of the enforcer's own metrics while it may act, such as 127.0.0.1:9501; without it, none."""
     lend: bool = False
     """Whether quotas in the cluster are moved too: a team's ResourceQuota is raised while others do not use theirs, and
     Kueue's ClusterQueues follow bookings and offers. By `act` alone: it is not asked about."""
