@@ -66,6 +66,8 @@ def _leave(within: Reach) -> dict[str, Any]:
     carriers = stopped_since(within.doing, 0)
     asked = Asked(within.cluster, within.person, "quartermaster down")
     rows = told(restore(within.doing, carriers.found, asked, within.recorded()))
+    quotas, unseen = within.quotas_back(asked.words)  # the last, so that what ran on what was lent comes back
+    rows += told(quotas)
     still = {row["workload"] for row in rows if row["result"] != "done"}
     ours = {STOPPED, WARNING, EPOCH}
     left = carrying(within.doing, ours)
@@ -80,7 +82,7 @@ def _leave(within: Reach) -> dict[str, Any]:
         "workloads": rows,
         "annotations_of": len(left_found) - len(not_taken),
         "not_taken_off": list(not_taken),
-        "not_looked_through": sorted({*carriers.unseen, *left.unseen}),
+        "not_looked_through": sorted({*carriers.unseen, *left.unseen, *unseen}),
         "lease": "kept until all is started" if still else "removed",
     }
 

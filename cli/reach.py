@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from enforcer.act.restore import Restored
     from enforcer.act.wire import Wire
     from enforcer.audit.chain import Chain
+    from enforcer.audit.deed import Deed
     from quartermaster.config.model import Configuration
 
 
@@ -35,6 +36,22 @@ class Reach:
     def recorded(self) -> dict[str, str]:
         """By UID what the audit has of what is stopped, as it was before."""
         return {each.deed.object_uid: each.deed.before for each in self.chain.stopped()}
+
+    def quotas_back(self, words: str, since_ms: int = 0) -> "tuple[Restored, tuple[str, ...]]":
+        """Put back the quotas that were moved since then; and what could not be looked through."""
+        from collector.kubernetes.configured import settings_of
+        from enforcer.act.restore import Asked
+        from enforcer.quotas.last import lasts
+        from enforcer.quotas.restore import restore_quotas
+
+        (part,) = (each for each in self.configuration.clusters if each.name == self.cluster)
+        with self.chain.ledger.reading() as cursor:
+            known = lasts(cursor, self.cluster)
+        asked = Asked(self.cluster, self.person, words)
+        settings = settings_of(part, self.configuration)
+        done, unseen = restore_quotas(self.doing, settings, asked, known, since_ms)
+        # Who never moved any need not have the right to look for them.
+        return done, unseen if known or self.configuration.policy.acting.lend else ()
 
 
 @contextmanager
@@ -79,7 +96,7 @@ def told(done: "Restored") -> list[dict[str, str]]:
     from enforcer.audit.deed import Phase
 
     rows = [
-        {"workload": f"{each.kind}/{each.namespace}/{each.name}", "result": each.result, "words": each.words}
+        {"workload": _title(each), "result": each.result, "words": each.words}
         for each in done.deeds
         if each.phase is Phase.OUTCOME
     ]
@@ -90,8 +107,12 @@ def told(done: "Restored") -> list[dict[str, str]]:
         rows += [
             {"workload": title, "result": "not known", "words": "the API server did not answer"}
             for each in unknown
-            if (title := f"{each.kind}/{each.namespace}/{each.name}") not in known
+            if (title := _title(each)) not in known
         ]
     return rows + [
         {"workload": title, "result": "left", "words": words} for title, words in done.left.items()
     ]
+
+
+def _title(deed: "Deed") -> str:
+    return "/".join(each for each in (deed.kind, deed.namespace, deed.name) if each)

@@ -25,6 +25,8 @@ def restore(
 ) -> None:
     """Start again what Quartermaster stopped or held back, as it was before, and say so in the audit.
 
+    With --all, quotas that it moved are as their people wrote them again, too.
+
     It is done at once, also while everything is frozen. What a process had in memory is gone. Where somebody else has
     started a workload since, only the mark on it is taken off.
 
@@ -49,7 +51,10 @@ def restore(
         else:
             wanted = (named(within.doing, workload),)
         done = put_back(within.doing, wanted, Asked(within.cluster, within.person, reason), within.recorded())
-    rows = told(done)
+        rows = told(done)
+        if workload is None:
+            quotas, not_seen = within.quotas_back(reason, since_ms)
+            rows, unseen = rows + told(quotas), (*unseen, *not_seen)
     if as_json:
         output.emit_json({"cluster": within.cluster, "workloads": rows, "not_looked_through": unseen})
     else:

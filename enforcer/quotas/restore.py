@@ -18,8 +18,8 @@ _KINDS = ("ResourceQuota", "ClusterQueue")
 
 def restore_quotas(
     doing: Doing, settings: Settings, asked: Asked, known: Lasts, since_ms: int = 0
-) -> Restored:
-    """Put back all quotas that were moved since then, and take our annotation off.
+) -> tuple[Restored, tuple[str, ...]]:
+    """Put back all quotas that were moved since then, and take our annotation off; with what could not be looked at.
 
     `known` is what the audit has of each (`enforcer.quotas.last.lasts`). Of one that somebody else has changed since
     the annotation alone is taken off. Raises LedgerError; Silence where the API server does not answer.
@@ -50,7 +50,7 @@ def restore_quotas(
         for each in changes
         if each.cap.uid not in begun
     }
-    return Restored(deeds, left | dict.fromkeys(carriers.unseen, "not looked through"))
+    return Restored(deeds, left), carriers.unseen
 
 
 def _unmarked(doing: Doing, settings: Settings, last: Last) -> list[Cap]:

@@ -1,7 +1,5 @@
 """ClusterQueues that follow bookings and offers, and go back."""
 
-from typing import Any
-
 import pytest
 
 from enforcer.booking import Booking
@@ -20,9 +18,13 @@ def booking(team: str, gpus: int, *, offer: bool = False, start: int = NOW - HOU
 
 
 def followed(
-    raws: list[Raw], *bookings: Booking, lasts: dict[str, Last] | None = None, at_ms: int = NOW, **owners: Any
+    raws: list[Raw],
+    *bookings: Booking,
+    lasts: dict[str, Last] | None = None,
+    at_ms: int = NOW,
+    owners: dict[str, tuple[str, str]] = OWNERS,
 ) -> tuple[QuotaChange, ...]:
-    return follow([cap(raw) for raw in raws], bookings, OWNERS | owners, lasts or {}, at_ms)
+    return follow([cap(raw) for raw in raws], bookings, owners, lasts or {}, at_ms)
 
 
 def gpus_of(raw: Raw, at: int = 0) -> dict[str, str]:
@@ -59,7 +61,7 @@ def test_an_offer_is_taken_off_as_far_as_others_have_booked_it():
 def test_what_is_booked_of_several_offers_is_taken_from_each_in_proportion():
     raws = [queue(name, flavor("8")) for name in ("a", "b", "d")]
     offers = booking("b", 6, offer=True), booking("d", 3, offer=True)
-    found = followed(raws, *offers, booking("a", 3), **{"ClusterQueue/d/h100": ("d", "p")})
+    found = followed(raws, *offers, booking("a", 3), owners=OWNERS | {"ClusterQueue/d/h100": ("d", "p")})
     told = {each.cap.name: each.after[f"h100/{GPU}/{NOMINAL}"] for each in found}
     assert told == {"a": "11", "b": "6", "d": "7"}
 
@@ -67,7 +69,7 @@ def test_what_is_booked_of_several_offers_is_taken_from_each_in_proportion():
 def test_of_two_flavors_of_a_team_in_a_pool_the_larger_one_has_the_booking():
     raw = queue("a", flavor("2", "small"), flavor("6", "large"))
     owners = {"ClusterQueue/a/small": ("a", "p"), "ClusterQueue/a/large": ("a", "p")}
-    (change,) = followed([raw], booking("a", 4), **owners)
+    (change,) = followed([raw], booking("a", 4), owners=owners)
     now = applied(raw, change)
     assert (gpus_of(now, 0), gpus_of(now, 1)) == ({"nominalQuota": "2"}, {"nominalQuota": "10"})
 

@@ -230,7 +230,7 @@ def test_what_was_moved_is_restored_and_left_alone_after_that(hands: Hand, groun
     with chain.ledger.reading() as cursor:
         known = lasts(cursor, "c")
     asked = Asked("c", "person-0123456789abcdef", "enough")
-    done = restore_quotas(moved.doing, Settings("c"), asked, known)
+    done, _ = restore_quotas(moved.doing, Settings("c"), asked, known)
     mine = [each for each in done.deeds if each.namespace == ground.namespace]
     assert outcomes(tuple(mine)) == [("restore", "gpus", "done")]
     assert (hard(ground, path), _notes(ground, path)) == ("8", {})

@@ -153,7 +153,7 @@ def test_a_moved_queue_is_restored(hands: Hand, ground: Ground, chain: Chain):
     assert _nominal(ground.plane.call("GET", path)) == "6"
     with chain.ledger.reading() as cursor:
         known = lasts(cursor, "c")
-    done = restore_quotas(moved.doing, Settings("c"), Asked("c", "person-0123456789abcdef"), known)
+    done, _ = restore_quotas(moved.doing, Settings("c"), Asked("c", "person-0123456789abcdef"), known)
     assert ("restore", name, "done") in outcomes(done.deeds)
     after = ground.plane.call("GET", path)
     assert (_nominal(after), QUOTA in after["metadata"].get("annotations", {})) == ("4", False)
