@@ -1,7 +1,7 @@
 """Places: in which pool pods would be, and what else of the cluster decides where; as far as it is understood."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from enforcer.live.asked import Asked, Relation
@@ -18,8 +18,27 @@ KEPT_APART = "a place that pods of others keep others from"
 TWO_WAYS = "places apart from one another in two ways"
 
 
+@dataclass(slots=True)
+class _Free:
+    """What is free on a node now: those on their way out still hold theirs."""
+
+    cpu_milli: int
+    memory_mib: int
+    pods: int
+    units: dict[str, int]
+
+    def fits(self, shape: Shape) -> int:
+        """How many such pods would fit."""
+        asked = [(self.cpu_milli, shape.cpu_milli), (self.memory_mib, shape.memory_mib), (self.pods, 1)]
+        asked += [(self.units.get(unit, 0), count) for unit, count in shape.units]
+        return max(0, min(free // wanted for free, wanted in asked if wanted))
+
+
 class Places:
-    """Where pods that wait may be, as nodes and other pods are; `workload_of` has the UID of each pod's workload."""
+    """Where pods that wait may be, as nodes (in order of their names) and other pods are.
+
+    `workload_of` has the UID of each pod's workload.
+    """
 
     def __init__(self, scene: Scene, hosts: Collection[Host], workload_of: Mapping[str, str]) -> None:
         self._scene, self._hosts, self._workload_of = scene, hosts, workload_of
@@ -30,41 +49,45 @@ class Places:
             for each in pod.asked.relations
             if each.apart
         }
-        self._pools: dict[Asked, tuple[str, Host | None]] = {}
+        self._pools: dict[tuple[Asked, Shape], dict[str, list[Host]]] = {}
         self._by_claims = {
             host.node.pool for host in hosts if any(" " in unit for unit, _ in host.node.units)
         }
 
-    def of(self, asked: Asked) -> tuple[str, Host | None]:
-        """The pool with the most GPUs on nodes that offer what it asks for and where it may be, and one of those nodes.
+    def pool_of(self, asked: Asked, shape: Shape, count: int, team: str) -> str:
+        """The pool in which so many such pods of a team would be.
 
-        Where it may be on none, that of the nodes that offer it at all.
+        Of those where they may be, one in which they all fit now, for there they take from nobody. Else one in which
+        the team is promised something; else the one with the most GPUs.
         """
-        known = self._pools.get(asked)
-        if known is None:
-            units = {unit for unit, _ in asked.requests}
-            offering = [host for host in self._hosts if units <= {unit for unit, _ in host.node.units}]
-            may = [
-                host
-                for host in offering
-                if allowed(asked.shape, host.node.name, host.node.labels, host.node.taints)
-            ]
-            known = self._pools[asked] = _largest(may or offering)
-        return known
+        pools = self._pools_of(asked, shape)
+        if len(pools) < 2:
+            return next(iter(pools), UNKNOWN)
+        promised = self._scene.settings.promised
 
-    def parts_of(self, asked: Asked) -> int:
-        """What one such pod would hold in its pool."""
-        return weighed(asked, self.of(asked)[1])
+        def order(pool: str) -> tuple[bool, bool, int, str]:
+            room = sum(self._free[host.node.name].fits(shape) for host in pools[pool])
+            size = sum(host.gpu_parts for host in pools[pool])
+            return room < count, (team, pool) not in promised, -size, pool
 
-    def shape_of(self, asked: Asked, uid: str, namespace: str, labels: Labels, pool: str) -> Shape:
+        return min(pools, key=order)
+
+    def parts_of(self, asked: Asked, shape: Shape, pool: str) -> int:
+        """What one such pod would hold in the pool."""
+        hosts = self._pools_of(asked, shape).get(pool)
+        return weighed(asked, hosts[0] if hosts else None)
+
+    def doubt_of(self, pool: str) -> str:
+        """Why it cannot be told where pods would be in a pool; "" where it can."""
+        return BY_CLAIMS if pool in self._by_claims else ""
+
+    def shape_of(self, asked: Asked, uid: str, namespace: str, labels: Labels) -> Shape:
         """The shape of such a pod of a workload: with where its volumes are, and what other pods mean for it."""
         shape = asked.shape
         terms, doubt = reached(
             asked.volumes, namespace, self._scene.claimed, self._scene.volumes, shape.affinity
         )
         doubts = [*shape.unsure, *([doubt] if doubt else [])]
-        if pool in self._by_claims:
-            doubts.append(BY_CLAIMS)
         apart, together = set[str](), set[str]()
         for relation in asked.relations:
             own, others = self._meant(relation, uid, namespace, labels)
@@ -85,6 +108,45 @@ class Places:
             together_on=min(together, default=""),
             unsure=tuple(dict.fromkeys(doubts)),
         )
+
+    def _pools_of(self, asked: Asked, shape: Shape) -> Mapping[str, list[Host]]:
+        """The nodes where such a pod may be and that offer what it asks for, by pool; if there is none, all that do."""
+        key = asked, shape
+        known = self._pools.get(key)
+        if known is None:
+            units = {unit for unit, _ in asked.requests}
+            offering = [host for host in self._hosts if units <= {unit for unit, _ in host.node.units}]
+            may = [
+                host
+                for host in offering
+                if allowed(shape, host.node.name, host.node.labels, host.node.taints)
+            ]
+            known = self._pools[key] = {}
+            for host in may or offering:
+                known.setdefault(host.node.pool, []).append(host)
+        return known
+
+    @cached_property
+    def _free(self) -> dict[str, _Free]:
+        found = {
+            host.node.name: _Free(
+                host.node.cpu_milli, host.node.memory_mib, host.node.most_pods, dict(host.node.units)
+            )
+            for host in self._hosts
+        }
+        for host in self._hosts:
+            if not (host.node.ready and host.node.schedulable):
+                found[host.node.name].pods = 0
+        for pod in self._scene.pods.values():
+            free = found.get(pod.node)
+            if free is not None:
+                shape = pod.asked.shape
+                free.cpu_milli -= shape.cpu_milli
+                free.memory_mib -= shape.memory_mib
+                free.pods -= 1
+                for unit, count in shape.units:
+                    free.units[unit] = free.units.get(unit, 0) - count
+        return found
 
     @cached_property
     def _labels(self) -> dict[str, dict[Labels, set[str]]]:
@@ -113,12 +175,3 @@ class Places:
             and relation.selector.means(dict(labels))
             for space, relation, whose in self._keepers
         )
-
-
-def _largest(hosts: Collection[Host]) -> tuple[str, Host | None]:
-    sizes: dict[str, int] = {}
-    for host in hosts:
-        sizes[host.node.pool] = sizes.get(host.node.pool, 0) + host.gpu_parts
-    pool = min(sizes, key=lambda pool: (-sizes[pool], pool), default="")
-    of_pool = (host for host in hosts if host.node.pool == pool)
-    return (pool or UNKNOWN), min(of_pool, key=lambda host: host.node.name, default=None)

@@ -1,6 +1,6 @@
 """Reading a scene: what is there, as a snapshot that a plan is made of; pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from collector.kubernetes.claims import existing
@@ -12,7 +12,7 @@ from enforcer.live.places import Places
 from enforcer.live.scene import Scene
 from enforcer.live.seen import KEEP_UNTIL, Seen
 from enforcer.live.waits import waiting_of
-from enforcer.snapshot import Budget, Coming, Node, Promise, Snapshot, Taking
+from enforcer.snapshot import Budget, Coming, Node, Promise, Snapshot, Taking, Waiting
 from quartermaster.pool import pool_of
 
 
@@ -44,7 +44,7 @@ class Reading:
             workloads,
             waiting,
             tuple(promises),
-            tuple(self._coming(places)),
+            tuple(self._coming(waiting, workload_of)),
             tuple(
                 sorted(
                     (Budget(f"{each.namespace}/{each.name}", each.allowed) for each in self.scene.budgets),
@@ -70,15 +70,18 @@ class Reading:
         for host in hosts:
             yield _less(host.node, others.get(host.node.name, ()))
 
-    def _coming(self, places: Places) -> Iterator[Coming]:
+    def _coming(self, waiting: Collection[Waiting], workload_of: Mapping[str, str]) -> Iterator[Coming]:
         with_gpus = {name for name, host in self.hosts.items() if host.node.unit_parts}
         for _, each in sorted(self.scene.ordered.items()):
             if each.node_name not in with_gpus:
                 yield each.coming
+        pools = {each.uid: each.pool for each in waiting}
         wanted = {
-            pod.uid: (places.of(pod.asked)[0], pod.asked.shape)
+            pod.uid: (pools[workload_of[pod.uid]], pod.asked.shape)
             for each in self.scene.scale_ups.values()
-            if (pod := self.scene.pods.get(each.pod)) is not None and pod.waits
+            if (pod := self.scene.pods.get(each.pod)) is not None
+            and pod.waits
+            and workload_of[pod.uid] in pools
         }
         yield from scaled_up(self.scene.scale_ups.values(), wanted, self.hosts.values())
 

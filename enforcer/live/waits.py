@@ -1,12 +1,13 @@
 """What of a workload waits: pods that are not bound, what a quota refuses, what a queue or the enforcer holds back."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collector.kubernetes.values import whole
 from enforcer.act.mark import Mark
 from enforcer.live.asked import Asked
 from enforcer.live.groups import Group, Teams
+from enforcer.live.hosts import weighed
 from enforcer.live.makes import MOST_PODS
 from enforcer.live.owners import Known
 from enforcer.live.places import Places
@@ -65,15 +66,24 @@ def waiting_of(
     if not wishes:
         return None
     first = wishes[0]
-    pool = max(wishes, key=lambda each: each.count * places.parts_of(each.asked))
-    name = places.of(pool.asked)[0]
-    pods: dict[tuple[Shape, int], int] = {}
+    team = teams.of(group.namespace, first.labels, first.user_patterns)
+    counts: dict[tuple[Asked, Shape, int], int] = {}
     for each in wishes:
-        shape = places.shape_of(each.asked, group.uid, group.namespace, each.labels, name)
-        key = shape, places.parts_of(each.asked) + each.claimed_parts
-        pods[key] = min(pods.get(key, 0) + each.count, MOST_PODS)
-    asked = [(shape, count, parts) for (shape, parts), count in pods.items()]
-    count = sum(pods.values())
+        shape = places.shape_of(each.asked, group.uid, group.namespace, each.labels)
+        key = each.asked, shape, each.claimed_parts
+        counts[key] = min(counts.get(key, 0) + each.count, MOST_PODS)
+    most = max(counts, key=lambda key: (counts[key] * weighed(key[0], None), repr(key[1])))
+    pool = places.pool_of(most[0], most[1], counts[most], team)
+    doubt = places.doubt_of(pool)
+    pods = [
+        (
+            replace(shape, unsure=(*shape.unsure, doubt)) if doubt else shape,
+            count,
+            places.parts_of(asked, shape, pool) + claimed,
+        )
+        for (asked, shape, claimed), count in counts.items()
+    ]
+    count = sum(counts.values())
     running = sum(1 for pod in group.pods if pod.node and not pod.terminating and pod.asks_for_gpus)
     minimum = max(each.minimum for each in wishes)
     return Waiting(
@@ -81,9 +91,9 @@ def waiting_of(
         group.kind,
         group.namespace,
         group.name,
-        teams.of(group.namespace, first.labels, first.user_patterns),
-        name,
-        tuple(sorted(asked, key=repr)),
+        team,
+        pool,
+        tuple(sorted(pods, key=repr)),
         min(each.since_ms for each in wishes),
         gang_minimum=count + running if group.kind in _GANGS else minimum,
         version=group.owner.version if group.owner is not None else "",

@@ -439,6 +439,35 @@ def test_the_pool_is_where_its_pods_may_be():
     assert told.waiting().pool == "unknown"
 
 
+def two_pools(**settings: Any) -> Told:
+    told = Told(**settings).see(
+        "nodes", node("big", 8, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}), node("small", 4)
+    )
+    return told.see("jobs", owner("train")).see("pods", pending(gpus=2))
+
+
+BIG, SMALL = "nvidia-a100-sxm4-80gb", "nvidia-h100-80gb-hbm3"
+
+
+def test_where_it_fits_now_is_its_pool_for_there_it_takes_from_nobody():
+    told = two_pools()
+    assert told.waiting().pool == BIG
+    told.see("pods", pod("full", 7, node="big", owner=owned("Job", "other")))
+    assert told.waiting().pool == SMALL
+    told.see("pods", pod("too", 3, node="small", owner=owned("Job", "other")))
+    assert told.waiting().pool == BIG, "nowhere: the larger one"
+    told.see("pods", pod("full", 7, node="big", owner=owned("Job", "other"), deletionTimestamp=iso(990)))
+    assert told.waiting().pool == BIG
+    told.see("nodes", node("small", 8, spec={"unschedulable": True}))
+    assert told.waiting().pool == BIG
+
+
+def test_where_nothing_fits_its_pool_is_one_that_is_promised_to_its_team():
+    told = two_pools(promised=frozenset({("vision", SMALL)}))
+    full = [pod("x", 8, node="big"), pod("y", 4, node="small")]
+    assert told.see("pods", *full).waiting().pool == SMALL
+
+
 def test_a_time_slice_that_is_asked_for_is_a_slice_in_parts():
     sliced = node(gpus=40, labels={"nvidia.com/gpu.replicas": "10"})
     told = Told().see("nodes", sliced).see("jobs", owner("train")).see("pods", pending(gpus=3))
