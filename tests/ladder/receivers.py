@@ -35,7 +35,7 @@ def notify(
 
 
 class Webhook:
-    """An HTTP server. Its mood: a status to answer; `hang`: no answer; `drip`: a sign every tenth of a second."""
+    """An HTTP server. Its mood: a status to answer; `hang`: no answer; `drip`: sign after sign, to no end."""
 
     def __init__(self, mood: int | str = 200, elsewhere: str = "") -> None:
         self.heard: list[tuple[str, str, bytes]] = []
@@ -51,10 +51,10 @@ class Webhook:
                     outer.open.wait(20)
                     return
                 if outer.mood == "drip":
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
                     while not outer.open.is_set():
                         self.wfile.write(b".")
-                        time.sleep(0.1)
+                        time.sleep(0.02)
                     return
                 self.send_response(int(outer.mood))
                 if elsewhere:

@@ -65,7 +65,7 @@ def test_who_does_not_answer_in_time_has_not_taken_it(caplog: pytest.LogCaptureF
             assert (
                 carry(url, TOLD, 0.2) == "its server was not reached, did not answer in 0.2 s, or refused it"
             )
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 15  # it would take twenty seconds
     assert SECRET not in caplog.text
 
 
