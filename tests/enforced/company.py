@@ -22,7 +22,7 @@ POLICY: dict[str, Any] = {
     "back_off": "6s",
     "bind_wait": "5s",
     "grace": "1s",
-    "idle": [{"kinds": ["StatefulSet"], "warn": "30s", "again": "38s", "take": "46s"}],
+    "idle": [{"kinds": ["StatefulSet"], "warn": "110s", "again": "120s", "take": "130s"}],
     "acting": {
         "mode": "act",
         "after_start": "1s",
@@ -58,7 +58,7 @@ class Company:
                 {
                     "name": "c",
                     "holders": "kubernetes",
-                    "dcgm": {"interval": "8s", "timeout": "2s", "targets": self.exporter.targets},
+                    "dcgm": {"interval": "5s", "timeout": "2s", "targets": self.exporter.targets},
                     "kubernetes": {"kubeconfig": str(plane.kubeconfig)},
                 }
             ],
@@ -160,7 +160,15 @@ class Company:
                 found[name] = found.get(name, 0) + 1
         return found
 
-    def until(self, holds: Callable[[], bool], what: str, seconds: float = 90) -> float:
+    def turns(self) -> int:
+        """How many plans the enforcer told of."""
+        return (self.folder / "enforce.log").read_text(encoding="utf-8").count('"policy_hash"')
+
+    def until_runs(self, name: str, pods: int = 1) -> float:
+        """Wait until so many pods of a workload run; after how many seconds it was."""
+        return self.until(lambda: self.running().get(name) == pods, f"{name} runs")
+
+    def until(self, holds: Callable[[], bool], what: str, seconds: float = 180) -> float:
         """Wait until it is so; after how many seconds it was."""
         began = time.monotonic()
         while not holds():
