@@ -34,6 +34,6 @@ settings.register_profile(
     max_examples=100,
     suppress_health_check=_SLOW_IS_FINE,
 )
-settings.register_profile("dev", deadline=None, max_examples=50, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile("dev", deadline=None, max_examples=25, suppress_health_check=_SLOW_IS_FINE)
 settings.register_profile("soak", deadline=None, max_examples=5000, suppress_health_check=_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -20,6 +20,7 @@ from quartermaster.clock import HOUR_MS
 from quartermaster.records import Watermark
 from sql.checks import run
 from sql.ledger import Ledger, frame, memory_ledger
+from tests.depth import deep
 from tests.kube.accountant import Accountant, Life, Line
 from tests.kube.raws import T0, replaced
 from tests.kube.replaying import into_ledger, lives_of, measured, picture_of, written
@@ -58,8 +59,8 @@ def sure_apart(lives: dict[str, Life]) -> dict[str, Life]:
     return {uid: replace(life, sure_ms=None) for uid, life in lives.items()}
 
 
-@settings(max_examples=3, phases=UNSHRUNK)
-@given(st.lists(streams(), min_size=4, max_size=4))
+@settings(max_examples=deep(3, 2), phases=UNSHRUNK)
+@given(st.lists(streams(), min_size=deep(4, 2), max_size=deep(4, 2)))
 def test_usage_of_a_stream_is_the_accountants_walk_to_the_millisecond(
     ledger: Ledger, found: list[list[Line]]
 ):
@@ -81,27 +82,26 @@ def test_usage_of_a_stream_is_the_accountants_walk_to_the_millisecond(
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
-@settings(max_examples=2, phases=UNSHRUNK)
-@given(st.lists(streams(), min_size=2, max_size=2), st.randoms())
+@settings(max_examples=deep(3, 2), phases=UNSHRUNK)
+@given(streams(), st.randoms())
 def test_what_comes_late_and_in_any_order_gives_the_same_usage(
-    ledger: Ledger, found: list[list[Line]], rng: Random
+    ledger: Ledger, lines: list[Line], rng: Random
 ):
     """The rows of a stream in three batches, the hours rolled up after each: as all at once."""
-    for lines in found:
-        whole, late = next(_clusters), next(_clusters)
-        into_ledger(ledger, whole, picture_of(lines, frozenset({8}), whole), END_MS + HOUR_MS)
-        told = picture_of(lines, frozenset({8}), late)
-        rows = [(table, row) for table, each in told.items() for row in each]
-        rng.shuffle(rows)
-        marks = [Watermark(late, SOURCE, "holders", END_MS + HOUR_MS)]
-        for part in range(3):
-            batch: dict[str, list[Any]] = {"watermarks": marks} if not part else {}
-            for table, row in rows[part::3]:
-                batch.setdefault(table, []).append(row)
-            ledger.append(f"{late}/{part}", batch)
-            roll_up(ledger, END_MS + HOUR_MS, "UTC", [late])
-        roll_up(ledger, END_MS + HOUR_MS, "UTC", [whole])
-        assert usage_of(ledger, late) == usage_of(ledger, whole) != []
+    whole, late = next(_clusters), next(_clusters)
+    into_ledger(ledger, whole, picture_of(lines, frozenset({8}), whole), END_MS + HOUR_MS)
+    told = picture_of(lines, frozenset({8}), late)
+    rows = [(table, row) for table, each in told.items() for row in each]
+    rng.shuffle(rows)
+    marks = [Watermark(late, SOURCE, "holders", END_MS + HOUR_MS)]
+    for part in range(3):
+        batch: dict[str, list[Any]] = {"watermarks": marks} if not part else {}
+        for table, row in rows[part::3]:
+            batch.setdefault(table, []).append(row)
+        ledger.append(f"{late}/{part}", batch)
+        roll_up(ledger, END_MS + HOUR_MS, "UTC", [late])
+    roll_up(ledger, END_MS + HOUR_MS, "UTC", [whole])
+    assert usage_of(ledger, late) == usage_of(ledger, whole) != []
 
 
 def usage_of(ledger: Ledger, cluster: str) -> list[tuple[Any, ...]]:
@@ -115,8 +115,8 @@ def usage_of(ledger: Ledger, cluster: str) -> list[tuple[Any, ...]]:
     return ledger.query(query, [cluster]).rows()
 
 
-@settings(max_examples=3, phases=UNSHRUNK)
-@given(st.lists(st.tuples(streams(), st.integers(9, 60)), min_size=3, max_size=3))
+@settings(max_examples=deep(3, 2), phases=UNSHRUNK)
+@given(st.lists(st.tuples(streams(), st.integers(9, 60)), min_size=deep(3, 2), max_size=deep(3, 2)))
 def test_a_collector_that_is_killed_anywhere_tells_the_same(
     ledger: Ledger, found: list[tuple[list[Line], int]]
 ):
