@@ -11,7 +11,7 @@ from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 # No question is about less; a server that refuses this one answers none.
 _SHORTEST_MS = 30 * SECOND_MS
 # What is read, understood and committed at once: so many samples, within these bounds of time.
-SLICE_SAMPLES = 1_800_000
+SLICE_SAMPLES = 3_600_000
 _SLICE_MS = (5 * MINUTE_MS, 12 * HOUR_MS)
 # What is asked for at once, of which a server needs some twenty bytes of JSON each.
 CHUNK_SAMPLES = 1_200_000
@@ -75,14 +75,15 @@ def pieces(whole: Chunk, instances: Sequence[str], samples: int, most: int) -> l
 
     Series without an instance come with the first.
     """
-    count = -(-samples // most)
+    count = _ceil(samples, most)
     if count <= 1 and len(instances) <= _INSTANCES_LISTED:
         return [whole]
     if len(instances) > 1:
-        size = min(max(1, len(instances) // count), _INSTANCES_LISTED)
-        listed = [tuple(instances[first : first + size]) for first in range(0, len(instances), size)]
-        listed[0] = ("", *listed[0])
-        return [replace(whole, instances=theirs) for theirs in listed]
+        most_listed = min(max(1, len(instances) // count), _INSTANCES_LISTED)
+        size = _ceil(len(instances), _ceil(len(instances), most_listed))  # as even as can be, no small rest
+        theirs = [tuple(instances[first : first + size]) for first in range(0, len(instances), size)]
+        theirs[0] = ("", *theirs[0])
+        return [replace(whole, instances=some) for some in theirs]
     span_ms = whole.until_ms - whole.from_ms
     count = max(1, min(count, span_ms // _SHORTEST_MS))
     edges = [whole.from_ms + span_ms * number // count for number in range(count + 1)]
@@ -96,6 +97,10 @@ def slice_end(from_ms: int, until_ms: int, samples_per_ms: float) -> int:
     length_ms = int(min(max(wanted_ms, shortest_ms), longest_ms))
     end_ms = (from_ms + length_ms) // MINUTE_MS * MINUTE_MS
     return min(until_ms, end_ms if end_ms > from_ms else from_ms + length_ms)
+
+
+def _ceil(number: int, by: int) -> int:
+    return -(-number // by)
 
 
 def _alternatives(texts: Sequence[str] | None) -> str:

@@ -332,6 +332,8 @@ def test_pieces_cover_all_and_series_without_an_instance() -> None:
     assert pieces(whole, ["a", "b"], 100, 1000) == [whole]
     listed = pieces(whole, ["a", "b", "c"], 3000, 1000)
     assert [chunk.instances for chunk in listed] == [("", "a"), ("b",), ("c",)]
+    many = [str(number) for number in range(125)]
+    assert [len(chunk.instances or ()) for chunk in pieces(whole, many, 3700, 1200)] == [26, 25, 25, 25, 25]
     in_time = pieces(whole, ["a"], 3000, 1000)
     assert [(chunk.from_ms, chunk.until_ms) for chunk in in_time] == [
         (0, 200_000),
