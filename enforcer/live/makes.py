@@ -9,7 +9,7 @@ from enforcer.live.alike import Alike
 from enforcer.live.seen import Template, read_template
 
 MOST_PODS = 1_000_000
-_OVER = {"Succeeded", "Failed", "Complete", "Completed"}
+_OVER = {"Succeeded", "Failed", "Complete", "Completed", "Finished"}
 Part = tuple[object, object]  # a pod template, and how many there are (absent: one)
 
 

@@ -1,6 +1,6 @@
 """Owners: what makes pods, as a plan needs it: its version, its own owner, what its people wish, what it lacks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collector.kubernetes.demand import QUEUE_LABEL, Maker, read_maker, read_queued
 from collector.kubernetes.owners import Reference, controller_of
@@ -104,7 +104,8 @@ def read_in_queue(raw: Json, settings: Settings, alike: Alike) -> Known | None:
         if template is not None:
             batches.append(Batch(template, min(max(1, whole(each.get("count") or 1)), MOST_PODS)))
     reference = Reference(maker.api_version, maker.kind, maker.name, maker.uid)
-    return read_owner(raw, reference, alike, _lack(maker, tuple(batches)))
+    lack = replace(_lack(maker, tuple(batches)), over=is_over(raw))
+    return read_owner(raw, reference, alike, lack)
 
 
 def _is_down(kind: str, raw: Json) -> bool:

@@ -34,7 +34,8 @@ class Reading:
         workloads = workloads_of(with_gpus, self.scene, self.hosts, teams, self.at_ms)
         waits = (waiting_of(each, self.scene, places, takings, teams) for each in self.groups.values())
         waiting = tuple(each for each in waits if each is not None)
-        queues = bool(self.scene.queued or self.scene.gangs)
+        queued = (each.lack for each in self.scene.queued.values())
+        queues = bool(self.scene.gangs) or any(lack is not None and not lack.over for lack in queued)
         uids = {each.uid for each in (*workloads, *waiting)}
         return Snapshot(
             self.scene.settings.cluster,

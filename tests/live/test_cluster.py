@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from tests.kube.test_cluster import PLACES, until
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
 from tests.servers.objects import define, make
+from tests.servers.process import Process
+from tests.servers.test_kueue import KUEUE, job, queue
 
 ROLES = Path(__file__).parents[2] / "deploy" / "rbac" / "enforcer-read.yaml"
 RULES = (
@@ -96,6 +99,19 @@ def of(snapshot: Snapshot, ground: Ground) -> tuple[dict[str, Workload], dict[st
     return (
         {each.name: each for each in snapshot.workloads if each.namespace == ground.namespace},
         {each.name: each for each in snapshot.waiting if each.namespace == ground.namespace},
+    )
+
+
+def only(snapshot: Snapshot, ground: Ground) -> Snapshot:
+    """The test's own part of it, in which no queue system is."""
+    workloads, waiting = of(snapshot, ground)
+    return replace(
+        snapshot,
+        nodes=tuple(each for each in snapshot.nodes if each.name in ground.nodes),
+        workloads=tuple(workloads.values()),
+        waiting=tuple(waiting.values()),
+        queues_order=False,
+        queues_reclaim=False,
     )
 
 
@@ -176,9 +192,8 @@ def test_an_owner_gets_the_newest_borrowers_job_with_its_real_version(clusters: 
     found = settled_on(live, ground, "mine")
     pool = of(found, ground)[1]["mine"].pool
     promises = (Promise("owners", pool, 4 * G), Promise("borrowers", pool, 0))
-    # Other tests' nodes are of no use to it, and other tests' pods are of no team.
     policy = PolicyPart.model_validate({"minimum_runtime": "1s", "bind_wait": "1s"})
-    made = plan(live.snapshot(now_ms() + 2000, promises), Findings(), policy, UTC)
+    made = plan(only(live.snapshot(now_ms() + 2000, promises), ground), Findings(), policy, UTC)
     answer = next(each for each in made.answers if each.title.endswith("/mine"))
     assert answer.verdict is Verdict.TAKEN, answer.words
     (stop,) = [each for each in made.actions if each.act is Act.STOP]
@@ -204,6 +219,29 @@ def test_a_quota_refuses_a_job_its_pods(clusters: Clusters, ground: Ground):
         lambda: "wide" in (waiting := of(live.snapshot(now_ms()), ground)[1]) and waiting["wide"].count == 2
     )
     assert set(found[0]) | set(found[1]) == {"wide"}
+
+
+def test_what_a_real_kueue_holds_back_waits_and_what_it_runs_is_stopped_in_its_queue(
+    clusters: Clusters, ground: Ground, kueue: Process
+):
+    assert kueue.alive
+    ground.node()
+    queue(ground, 4)
+    first = job(ground, "first", 4, ends_after_s=60)
+    ground.wait(first, lambda found: found["status"].get("active", 0) == 1)
+    second = ground.plane.call("GET", job(ground, "second", 4, ends_after_s=60))["metadata"]["uid"]
+    found = settled_on(clusters(), ground, "first", "second")
+    workloads, waiting = of(found, ground)
+    admitted = {
+        each["metadata"]["ownerReferences"][0]["name"]: each["metadata"]["resourceVersion"]
+        for each in ground.plane.call("GET", f"{KUEUE}/namespaces/{ground.namespace}/workloads")["items"]
+    }
+    assert (workloads["first"].kind, workloads["first"].way_down, workloads["first"].version) == (
+        *("Job", "deactivate in its queue"),
+        admitted["first"],
+    )
+    assert (waiting["second"].uid, waiting["second"].parts, waiting["second"].way_down) == (second, 4 * G, "")
+    assert (found.queues_order, found.queues_reclaim) == (True, True)
 
 
 def test_owners_above_are_watched_and_what_was_stopped_is_seen_without_pods(

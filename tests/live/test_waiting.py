@@ -231,7 +231,9 @@ def test_what_kueue_has_not_admitted_waits_and_is_not_ours_to_stop_or_start():
     assert (one.uid, one.kind, one.way_down, one.held_back) == ("uid-q", "Job", "", False)
     assert (found.queues_order, found.queues_reclaim) == (True, True)
     told.see("workloads", workload(Admitted="True"))
-    assert told.snapshot().waiting == ()
+    assert (told.snapshot().waiting, told.snapshot().queues_order) == ((), True)
+    told.see("workloads", workload(Admitted="True", Finished="True"))
+    assert told.snapshot().queues_order is False, "nothing is in its queues any more"
 
 
 def asking(**spec: Any) -> Told:
