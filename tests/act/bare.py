@@ -10,6 +10,7 @@ from collector.kubernetes.values import Json
 from enforcer.act.order import Order
 from enforcer.act.way import WAYS
 from enforcer.plan import Act, Action, Cause, Target
+from tests.act.line import Line
 from tests.servers.controlplane import ControlPlane
 
 _numbers = itertools.count(1)
@@ -21,6 +22,10 @@ class Bare:
 
     plane: ControlPlane
     namespace: str
+    line: Line
+
+    def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        return self.line.call(self.plane.token, method, path, body, kind)
 
     def at(self, kind: str, name: str = "") -> str:
         way = WAYS[kind]
@@ -31,10 +36,10 @@ class Bare:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
 
     def get(self, kind: str, name: str) -> Json:
-        return self.plane.call("GET", self.at(kind, name))
+        return self.call("GET", self.at(kind, name))
 
     def pod(self, name: str) -> Json:
-        return self.plane.call("GET", self.pod_at(name))
+        return self.call("GET", self.pod_at(name))
 
     def owner(self, kind: str, name: str, **spec: Any) -> Json:
         """An owner; of a set or a Job with all that the API asks for."""
@@ -53,7 +58,7 @@ class Bare:
             "metadata": {"name": name},
             "spec": spec,
         }
-        return self.plane.call("POST", self.at(kind), body)
+        return self.call("POST", self.at(kind), body)
 
     def owned(self, owner: Json, name: str, finalizers: tuple[str, ...] = ()) -> Json:
         """A running, ready pod of an owner."""
@@ -72,19 +77,19 @@ class Bare:
             "finalizers": list(finalizers),
         }
         spec = {"nodeName": "n1", "containers": [{"name": "main", "image": "i"}]}
-        self.plane.call("POST", self.pod_at("").rstrip("/"), {"metadata": told, "spec": spec})
+        self.call("POST", self.pod_at("").rstrip("/"), {"metadata": told, "spec": spec})
         ready = [{"type": "Ready", "status": "True"}]
         status = {"status": {"phase": "Running", "conditions": ready}}
         return self.patch(f"{self.pod_at(name)}/status", status)
 
     def patch(self, path: str, body: Json) -> Json:
-        return self.plane.call("PATCH", path, body, "application/merge-patch+json")
+        return self.call("PATCH", path, body, "application/merge-patch+json")
 
     def budget(self, name: str, allowed: int, labels: Mapping[str, str]) -> None:
         """A PodDisruptionBudget that lets so many go."""
         path = f"/apis/policy/v1/namespaces/{self.namespace}/poddisruptionbudgets"
         spec = {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}
-        self.plane.call("POST", path, {"metadata": {"name": name}, "spec": spec})
+        self.call("POST", path, {"metadata": {"name": name}, "spec": spec})
         told = {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
         self.patch(f"{path}/{name}/status", {"status": told | {"observedGeneration": 1}})
 
@@ -99,6 +104,12 @@ class Bare:
         action = Action(1, act, Cause.OWNER, target, for_uid="w", frees_parts=8)
         return Order(position, action, {each["uid"]: each["name"] for each in found.values()})
 
+    def clear(self) -> None:
+        """Take away what is in it."""
+        for kind in ("StatefulSet", "Job", "Notebook", "PyTorchJob", "RayService"):
+            self.call("DELETE", self.at(kind))
+        self.call("DELETE", f"{self.pod_at('').rstrip('/')}?gracePeriodSeconds=0")
+
     def is_going(self, name: str) -> bool:
         try:
             return bool(self.pod(name)["metadata"].get("deletionTimestamp"))
@@ -108,8 +119,8 @@ class Bare:
             return True
 
 
-def make_bare(plane: ControlPlane) -> Bare:
+def make_bare(plane: ControlPlane, line: Line) -> Bare:
     """A new namespace."""
-    name = f"bare-{next(_numbers)}"
-    plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    return Bare(plane, name)
+    made = Bare(plane, f"bare-{next(_numbers)}", line)
+    made.call("POST", "/api/v1/namespaces", {"metadata": {"name": made.namespace}})
+    return made

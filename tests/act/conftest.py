@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.act.bare import Bare, make_bare
+from tests.act.line import Line
 from tests.servers.controlplane import ControlPlane, start_api_server
 from tests.servers.objects import define
 from tests.servers.plugin import need
@@ -45,7 +46,17 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlan
     plane.stop()
 
 
+@pytest.fixture(scope="session")
+def line(api_server: ControlPlane) -> Iterator[Line]:
+    """An open line to it."""
+    made = Line(api_server)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def bare(api_server: ControlPlane) -> Bare:
-    """A namespace of the test's own on an API server without controllers."""
-    return make_bare(api_server)
+def bare(api_server: ControlPlane, line: Line) -> Iterator[Bare]:
+    """A namespace of the test's own on an API server without controllers; what is in it goes with the test."""
+    made = make_bare(api_server, line)
+    yield made
+    made.clear()

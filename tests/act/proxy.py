@@ -1,8 +1,6 @@
 """A proxy before the real API server that does one fault at the n-th call, and counts what came through."""
 
-import http.client
 import json
-import ssl
 import threading
 from collections import Counter
 from collections.abc import Generator
@@ -13,6 +11,7 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from tests.act.line import Line
 from tests.servers.controlplane import ControlPlane
 
 # Answered instead of the server; passed on and never answered, or half; never passed on; a field lost on the way.
@@ -23,7 +22,7 @@ class Proxy:
     """What is to go wrong, and what has come through so far."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self.plane = plane
+        self.line = Line(plane)
         self.port = 0
         self.fault, self.at, self.calls = "", 0, 0
         self.struck = ""  # the call that the fault met
@@ -53,18 +52,11 @@ class Proxy:
 
     def passed_on(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """The server's own answer."""
-        trusted = ssl.create_default_context(cafile=self.plane.certificate.certificate)
-        server = http.client.HTTPSConnection("127.0.0.1", self.plane.port, timeout=20, context=trusted)
-        try:
-            server.request(method, path, body or None, headers)
-            answer = server.getresponse()
-            told = answer.read()
-            if method != "GET" and answer.status < 300:
-                with self.lock:
-                    self.done[method, urlsplit(path).path] += 1
-            return answer.status, told
-        finally:
-            server.close()
+        status, told = self.line.send(method, path, body or None, headers)
+        if method != "GET" and status < 300:
+            with self.lock:
+                self.done[method, urlsplit(path).path] += 1
+        return status, told
 
 
 def pruned(body: bytes) -> bytes:
@@ -139,3 +131,4 @@ def proxy_before(plane: ControlPlane) -> Generator[Proxy]:
         server.shutdown()
         thread.join()
         server.socket.close()
+        proxy.line.close()

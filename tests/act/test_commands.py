@@ -1,7 +1,7 @@
-"""`restore` and `down` as a person types them, on an API server of their own, under the rights of deploy/rbac."""
+"""`restore` and `down` as a person types them, under the rights of deploy/rbac."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,34 +26,19 @@ from sql.configured import open_configured
 from sql.ledger import open_ledger
 from sql.upgrade import upgrade
 from tests.act.acting import Paper, doing, enforcers_token, fine
-from tests.act.bare import Bare, make_bare
-from tests.servers.controlplane import ControlPlane, start_api_server
-from tests.servers.plugin import need
+from tests.act.bare import Bare
+from tests.servers.controlplane import ControlPlane
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/quartermaster/leases"
 UNDER = Under("c", "f" * 64, 1, "enforcer-1")
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """For `down` looks at all of a cluster: none that other tests act on."""
-    need("etcd", "kube-apiserver")
-    plane = start_api_server(tmp_path_factory.mktemp("own"))
-    yield plane
-    plane.stop()
-
-
-@pytest.fixture
-def here(own_server: ControlPlane) -> Bare:
-    return make_bare(own_server)
-
-
-@pytest.fixture(scope="module")
-def configured(own_server: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def configured(api_server: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A configuration of a cluster that is that server, under the enforcer's rights, and a ledger of these tests."""
     folder = tmp_path_factory.mktemp("configured")
     path = folder / "quartermaster.yaml"
-    kubeconfig = own_server.kubeconfig_of(enforcers_token(own_server))
+    kubeconfig = api_server.kubeconfig_of(enforcers_token(api_server))
     with open_ledger(folder / "ledger") as ledger:
         upgrade(ledger)
     body = {
@@ -84,16 +69,16 @@ def in_ledger(path: Path, act: Callable[[Chain], Any]) -> Any:
         return act(Chain(ledger, "c"))
 
 
-def stopped(here: Bare, configured: Path, *names: str) -> None:
+def stopped(bare: Bare, configured: Path, *names: str) -> None:
     """Stop some by the ledger's own chain, each with a pod."""
     for name in names:
-        here.owned(here.owner("StatefulSet", name, replicas=3), f"{name}-0")
+        bare.owned(bare.owner("StatefulSet", name, replicas=3), f"{name}-0")
     orders = [
-        here.order(Act.STOP, "StatefulSet", name, f"{name}-0", position=at) for at, name in enumerate(names)
+        bare.order(Act.STOP, "StatefulSet", name, f"{name}-0", position=at) for at, name in enumerate(names)
     ]
 
     def act(chain: Chain) -> None:
-        acts = doing(here.plane, Paper(), pace=Pace(0, 5))
+        acts = doing(bare.plane, Paper(), pace=Pace(0, 5))
         acts.journal = chain
         deeds = Actor(acts).carry_out(orders, UNDER, fine)
         assert [each.result for each in deeds if each.phase is Phase.OUTCOME] == ["done"] * len(names)
@@ -102,115 +87,115 @@ def stopped(here: Bare, configured: Path, *names: str) -> None:
     in_ledger(configured, act)
 
 
-def replicas(here: Bare, *names: str) -> list[int]:
-    return [here.get("StatefulSet", name)["spec"]["replicas"] for name in names]
+def replicas(bare: Bare, *names: str) -> list[int]:
+    return [bare.get("StatefulSet", name)["spec"]["replicas"] for name in names]
 
 
-def test_one_is_restored_by_its_name_and_the_audit_says_by_whom(here: Bare, configured: Path):
-    stopped(here, configured, "one", "two")
-    place = f"StatefulSet/{here.namespace}/one"
+def test_one_is_restored_by_its_name_and_the_audit_says_by_whom(bare: Bare, configured: Path):
+    stopped(bare, configured, "one", "two")
+    place = f"StatefulSet/{bare.namespace}/one"
     told = command(configured, "restore", place, "--reason", "mine")
     assert told["workloads"] == [
         {"workload": place, "result": "done", "words": "its field was seen to be so"}
     ]
-    assert replicas(here, "one", "two") == [3, 0]
-    assert not is_marked(here.get("StatefulSet", "one"))
+    assert replicas(bare, "one", "two") == [3, 0]
+    assert not is_marked(bare.get("StatefulSet", "one"))
     assert in_ledger(configured, lambda chain: [each.deed.name for each in chain.stopped()]) == ["two"]
     again = command(configured, "restore", place, code=1)
     assert again["workloads"] == [{"workload": place, "result": "left", "words": "it was not stopped by us"}]
     command(configured, "down", "--restore-all", "--yes")
 
 
-def test_the_audit_restores_what_lost_its_mark_or_has_a_forged_one(here: Bare, configured: Path):
-    stopped(here, configured, "bare", "forged")
-    here.patch(here.at("StatefulSet", "bare"), {"metadata": {"annotations": {STOPPED: None}}})
-    mark = json.loads(here.get("StatefulSet", "forged")["metadata"]["annotations"][STOPPED])
+def test_the_audit_restores_what_lost_its_mark_or_has_a_forged_one(bare: Bare, configured: Path):
+    stopped(bare, configured, "bare", "forged")
+    bare.patch(bare.at("StatefulSet", "bare"), {"metadata": {"annotations": {STOPPED: None}}})
+    mark = json.loads(bare.get("StatefulSet", "forged")["metadata"]["annotations"][STOPPED])
     forged = json.dumps(mark | {"before": {"/spec/replicas": 50}})
-    here.patch(here.at("StatefulSet", "forged"), {"metadata": {"annotations": {STOPPED: forged}}})
+    bare.patch(bare.at("StatefulSet", "forged"), {"metadata": {"annotations": {STOPPED: forged}}})
     for name in ("bare", "forged"):
-        command(configured, "restore", f"StatefulSet/{here.namespace}/{name}")
-    assert replicas(here, "bare", "forged") == [3, 3]
+        command(configured, "restore", f"StatefulSet/{bare.namespace}/{name}")
+    assert replicas(bare, "bare", "forged") == [3, 3]
 
 
-def test_all_are_restored_that_were_stopped_since(here: Bare, configured: Path):
-    stopped(here, configured, "old")
+def test_all_are_restored_that_were_stopped_since(bare: Bare, configured: Path):
+    stopped(bare, configured, "old")
     since_ms = in_ledger(configured, lambda chain: chain.stopped()[-1].deed.at_ms) + 1
-    stopped(here, configured, "new")
+    stopped(bare, configured, "new")
     told = command(configured, "restore", "--all", "--since", to_iso(since_ms))
-    assert [each["workload"] for each in told["workloads"]] == [f"StatefulSet/{here.namespace}/new"]
-    assert replicas(here, "old", "new") == [0, 3]
+    assert [each["workload"] for each in told["workloads"]] == [f"StatefulSet/{bare.namespace}/new"]
+    assert replicas(bare, "old", "new") == [0, 3]
     command(configured, "restore", "--all")
-    assert replicas(here, "old", "new") == [3, 3]
+    assert replicas(bare, "old", "new") == [3, 3]
     assert command(configured, "restore", "--all")["workloads"] == []
 
 
-def test_down_leaves_a_cluster_as_if_nothing_had_been_done(here: Bare, configured: Path):
-    here.owner("Job", "warned")
-    here.owned(here.owner("StatefulSet", "fenced"), "fenced-0")
+def test_down_leaves_a_cluster_as_if_nothing_had_been_done(bare: Bare, configured: Path):
+    bare.owner("Job", "warned")
+    bare.owned(bare.owner("StatefulSet", "fenced"), "fenced-0")
     before = {
-        kind: here.get(kind, name)["spec"] for kind, name in (("Job", "warned"), ("StatefulSet", "fenced"))
+        kind: bare.get(kind, name)["spec"] for kind, name in (("Job", "warned"), ("StatefulSet", "fenced"))
     }
-    stopped(here, configured, "one")
+    stopped(bare, configured, "one")
     notes = {"quartermaster/warning": "soon", "quartermaster/exclude-until": "2027-01-01", "theirs": "x"}
-    here.patch(here.at("Job", "warned"), {"metadata": {"annotations": notes}})
-    here.patch(here.pod_at("fenced-0"), {"metadata": {"annotations": {EPOCH: "1"}}})
+    bare.patch(bare.at("Job", "warned"), {"metadata": {"annotations": notes}})
+    bare.patch(bare.pod_at("fenced-0"), {"metadata": {"annotations": {EPOCH: "1"}}})
     told = command(configured, "down", "--restore-all", "--yes")
     assert [each["result"] for each in told["workloads"]] == ["done"]
     assert (told["lease"], told["not_taken_off"], told["not_looked_through"]) == ("removed", [], [])
-    assert here.get("Job", "warned")["metadata"]["annotations"] == {
+    assert bare.get("Job", "warned")["metadata"]["annotations"] == {
         "quartermaster/exclude-until": "2027-01-01",
         "theirs": "x",
     }
-    assert not here.pod("fenced-0")["metadata"].get("annotations")
-    assert not here.pod("one-0")["metadata"].get("annotations")
+    assert not bare.pod("fenced-0")["metadata"].get("annotations")
+    assert not bare.pod("one-0")["metadata"].get("annotations")
     assert {
-        kind: here.get(kind, name)["spec"] for kind, name in (("Job", "warned"), ("StatefulSet", "fenced"))
+        kind: bare.get(kind, name)["spec"] for kind, name in (("Job", "warned"), ("StatefulSet", "fenced"))
     } == before
-    assert replicas(here, "one") == [3]
-    assert here.plane.call("GET", LEASES)["items"] == []
+    assert replicas(bare, "one") == [3]
+    assert bare.call("GET", LEASES)["items"] == []
     assert in_ledger(configured, lambda chain: (chain.open_intents(), chain.stopped())) == ((), ())
 
 
-def test_what_cannot_be_started_keeps_its_mark_and_the_lease(here: Bare, configured: Path):
+def test_what_cannot_be_started_keeps_its_mark_and_the_lease(bare: Bare, configured: Path):
     """Somebody wrote nonsense into the mark, and the ledger does not know it."""
-    here.owner("StatefulSet", "odd", replicas=0)
-    here.patch(here.at("StatefulSet", "odd"), {"metadata": {"annotations": {STOPPED: "{"}}})
+    bare.owner("StatefulSet", "odd", replicas=0)
+    bare.patch(bare.at("StatefulSet", "odd"), {"metadata": {"annotations": {STOPPED: "{"}}})
     told = command(configured, "down", "--restore-all", "--yes", code=1)
     assert [each["words"] for each in told["workloads"]] == [
         "its mark cannot be read, so it is not known what was there"
     ]
-    assert is_marked(here.get("StatefulSet", "odd"))
+    assert is_marked(bare.get("StatefulSet", "odd"))
     assert told["lease"] == "kept until all is started"
-    here.patch(here.at("StatefulSet", "odd"), {"spec": {"replicas": 1}})
+    bare.patch(bare.at("StatefulSet", "odd"), {"spec": {"replicas": 1}})
     command(configured, "down", "--restore-all", "--yes")
-    assert not is_marked(here.get("StatefulSet", "odd"))
+    assert not is_marked(bare.get("StatefulSet", "odd"))
 
 
 def test_down_waits_for_an_enforcer_that_crashed_and_not_for_one_that_runs(
-    here: Bare, configured: Path, monkeypatch: pytest.MonkeyPatch
+    bare: Bare, configured: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Its lease lasts a second here; one that renews it would have it for ever."""
     lease = taken(None, "enforcer-1", 0, 0, "")
     lease["spec"]["leaseDurationSeconds"] = 1
-    here.plane.call("POST", LEASES, lease)
+    bare.call("POST", LEASES, lease)
     command(configured, "down", "--restore-all", "--yes")
     lease["spec"]["leaseDurationSeconds"] = 60
-    here.plane.call("POST", LEASES, lease)
+    bare.call("POST", LEASES, lease)
     monkeypatch.setattr("enforcer.act.lease.DURATION_S", -1)
     assert complaint(configured, "down", "--restore-all", "--yes") == (
         "the Lease is not to be had: enforcer-1 has it"
     )
-    here.plane.call("DELETE", f"{LEASES}/{NAME}")
+    bare.call("DELETE", f"{LEASES}/{NAME}")
 
 
-def test_who_restores_stands_in_the_audit_by_pseudonym(here: Bare, configured: Path):
-    stopped(here, configured, "one")
-    command(configured, "restore", f"StatefulSet/{here.namespace}/one")
+def test_who_restores_stands_in_the_audit_by_pseudonym(bare: Bare, configured: Path):
+    stopped(bare, configured, "one")
+    command(configured, "restore", f"StatefulSet/{bare.namespace}/one")
 
     def actors(chain: Chain) -> list[str]:
         with chain.ledger.reading() as cursor:
             query = "select actor from deeds where act = 'restore' and namespace = ?"
-            found = cursor.execute(query, [here.namespace]).fetchall()
+            found = cursor.execute(query, [bare.namespace]).fetchall()
         return [each[0] for each in found]
 
     told = in_ledger(configured, actors)
@@ -243,9 +228,9 @@ def test_what_is_wrong_is_said(case: str, configured: Path):
     assert complaint(configured, *arguments) == words
 
 
-def test_a_server_that_is_away_is_said(configured: Path, tmp_path: Path, own_server: ControlPlane):
-    kubeconfig = own_server.kubeconfig_of("t")
-    away = kubeconfig.read_text(encoding="utf-8").replace(own_server.url, "https://127.0.0.1:1")
+def test_a_server_that_is_away_is_said(configured: Path, tmp_path: Path, api_server: ControlPlane):
+    kubeconfig = api_server.kubeconfig_of("t")
+    away = kubeconfig.read_text(encoding="utf-8").replace(api_server.url, "https://127.0.0.1:1")
     kubeconfig.write_text(away, encoding="utf-8")
     told = yaml.safe_load(configured.read_text(encoding="utf-8"))
     told["clusters"][0]["kubernetes"]["kubeconfig"] = str(kubeconfig)

@@ -68,8 +68,8 @@ class MortalWire(Wire):
         return reply
 
 
-def lived(bare: Bare, paper: Paper, life: Life, sent: Counter[tuple[str, str]]) -> Doing:
-    hands = Hands(MortalWire(wire(bare.plane), life, sent), pause=lambda seconds: None)
+def lived(inner: Wire, paper: Paper, life: Life, sent: Counter[tuple[str, str]]) -> Doing:
+    hands = Hands(MortalWire(inner, life, sent), pause=lambda seconds: None)
     return Doing(hands, MortalPaper(paper, life), lambda epoch: "", now_ms, SHORT)
 
 
@@ -80,13 +80,14 @@ def without_version(seen: Json) -> tuple[object, bool]:
 @pytest.mark.parametrize("done", [False, True], ids=["before it", "after it"])
 def test_killed_at_every_step_and_started_again(bare: Bare, done: bool):
     """A rival is held back, a victim is stopped, its pod evicted, and the owner's own Job started."""
+    inner = wire(bare.plane)
     for number in itertools.count(1):
         victim, rival, waits = f"v{number}", f"r{number}", f"w{number}"
         bare.owned(bare.owner("StatefulSet", victim, replicas=2), f"{victim}-0")
         bare.owner("Job", rival)
         bare.owner("Job", waits)
         paper, sent = Paper(), Counter[tuple[str, str]]()
-        whole = lived(bare, Paper(), Life(10**6, done=False), Counter())
+        whole = lived(inner, Paper(), Life(10**6, done=False), Counter())
         Actor(whole).carry_out([bare.order(Act.HOLD, "Job", waits)], UNDER, fine)
         before = {name: without_version(bare.get(kind, name)) for kind, name in _all(number)}
         orders = [
@@ -96,14 +97,14 @@ def test_killed_at_every_step_and_started_again(bare: Bare, done: bool):
         ]
         life = Life(number, done=done)
         try:
-            Actor(lived(bare, paper, life, sent)).carry_out(orders, UNDER, fine)
+            Actor(lived(inner, paper, life, sent)).carry_out(orders, UNDER, fine)
             killed = False
         except Killed:
             killed = True
         # The next life is killed at its second step, and the one after it lives.
         for steps in (2, 10**6):
             try:
-                resume(lived(bare, paper, Life(steps, done=done), sent), paper.open(), 4)
+                resume(lived(inner, paper, Life(steps, done=done), sent), paper.open(), 4)
             except Killed:
                 continue
         _judge(bare, paper, sent, before, number)
@@ -116,6 +117,7 @@ def test_killed_at_every_step_and_started_again(bare: Bare, done: bool):
 @pytest.mark.parametrize("done", [False, True], ids=["before it", "after it"])
 def test_killed_while_it_puts_back(bare: Bare, done: bool):
     """Nobody takes the pods of a PyTorchJob away here, so that it is put back; killed anywhere, it is at last."""
+    inner = wire(bare.plane)
     for number in itertools.count(1):
         name = f"t{number}"
         bare.owned(bare.owner("PyTorchJob", name, runPolicy={"ttl": 1}), f"{name}-0")
@@ -123,12 +125,12 @@ def test_killed_while_it_puts_back(bare: Bare, done: bool):
         paper, sent = Paper(), Counter[tuple[str, str]]()
         killed = False
         try:
-            Actor(lived(bare, paper, Life(number, done=done), sent)).carry_out([order], UNDER, fine)
+            Actor(lived(inner, paper, Life(number, done=done), sent)).carry_out([order], UNDER, fine)
         except Killed:
             killed = True
         for steps in (2, 10**6, 10**6):
             try:
-                resume(lived(bare, paper, Life(steps, done=done), sent), paper.open(), 4)
+                resume(lived(inner, paper, Life(steps, done=done), sent), paper.open(), 4)
             except Killed:
                 continue
         assert not paper.open()

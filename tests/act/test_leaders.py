@@ -40,7 +40,7 @@ class Clock:
 
 def lease_of(bare: Bare) -> Json:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{bare.namespace}/leases/{NAME}"
-    return bare.plane.call("GET", path)
+    return bare.call("GET", path)
 
 
 @pytest.fixture

@@ -234,9 +234,9 @@ CHANGES: dict[str, Callable[[Bare], object]] = {
     "another version": lambda bare: bare.patch(
         bare.at("StatefulSet", "a"), {"metadata": {"labels": {"x": "y"}}}
     ),
-    "gone": lambda bare: bare.plane.call("DELETE", bare.at("StatefulSet", "a")),
+    "gone": lambda bare: bare.call("DELETE", bare.at("StatefulSet", "a")),
     "another of its name": lambda bare: (
-        bare.plane.call("DELETE", bare.at("StatefulSet", "a")),
+        bare.call("DELETE", bare.at("StatefulSet", "a")),
         bare.owner("StatefulSet", "a"),
     ),
 }
