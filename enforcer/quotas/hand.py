@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from collector.kubernetes.settings import Settings
 from enforcer.act.doing import Doing
@@ -18,18 +19,43 @@ from enforcer.quotas.change import QuotaChange
 from enforcer.quotas.last import Last, Lasts, is_done, is_theirs, lasts
 from enforcer.quotas.lending import Told, lend, unused
 from enforcer.quotas.moving import QUOTA, Moving
-from enforcer.quotas.watched import QuotaWatch
 from enforcer.snapshot import Snapshot
 from quartermaster.config.policy import PolicyPart
 from sql.ledger import Ledger
 
-_THEIRS = "somebody else changed it: theirs counts, and it is left alone for an hour"
+
+class Watch(Protocol):
+    """What tells of the quota objects: `enforcer.quotas.watched.QuotaWatch`."""
+
+    settings: Settings
+
+    @property
+    def settled(self) -> bool:
+        """Whether all is seen that may be."""
+        ...
+
+    def all(self) -> tuple[Cap, ...]:
+        """The objects as they are known now."""
+        ...
+
+    def start(self) -> None:
+        """Begin to watch."""
+        ...
+
+    def stop(self) -> None:
+        """Watch no more."""
+        ...
+
+
+_THEIRS = (
+    "its fields are not as we left them: what somebody else wrote counts, and it is left alone for an hour"
+)
 
 
 class Quotas:
     """The quotas of one cluster. `may` says, by the epoch, why nothing may be done any more; "" while it may."""
 
-    def __init__(self, doing: Doing, ledger: Ledger, watch: QuotaWatch, may: Callable[[int], str]) -> None:
+    def __init__(self, doing: Doing, ledger: Ledger, watch: Watch, may: Callable[[int], str]) -> None:
         self._doing, self._ledger, self._watch, self._may = doing, ledger, watch, may
         self._unused_since_ms: dict[str, int] = {}
 

@@ -106,14 +106,14 @@ class Moved:
 
     def watch(self, settings: Settings, token: str) -> LiveCluster:
         self.live = LiveCluster(
-            settings, connect(_part(self.plane, token), "c", CONNECTIONS), now_ms, Log("plain")
+            settings, connect(part_of(self.plane, token), "c", CONNECTIONS), now_ms, Log("plain")
         )
         self.live.start()
         until(lambda: self.live is not None and self.live.settled)
         return self.live
 
 
-def _part(plane: ControlPlane, token: str) -> KubernetesPart:
+def part_of(plane: ControlPlane, token: str) -> KubernetesPart:
     path: Path = plane.kubeconfig_of(token)
     return KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
 
@@ -123,9 +123,9 @@ def hand(plane: ControlPlane, token: str, chain: Chain, settings: Settings) -> M
     from collector.kubernetes.talk import client_of
 
     doing = Doing(
-        Hands(Wire(client_of(_part(plane, token), "c", HANDS + 4))), chain, lambda epoch: "", now_ms, Pace()
+        Hands(Wire(client_of(part_of(plane, token), "c", HANDS + 4))), chain, lambda epoch: "", now_ms, Pace()
     )
-    watch = QuotaWatch(settings, connect(_part(plane, token), "c", watched.CONNECTIONS), now_ms)
+    watch = QuotaWatch(settings, connect(part_of(plane, token), "c", watched.CONNECTIONS), now_ms)
     quotas = Quotas(doing, chain.ledger, watch, lambda epoch: "")
     quotas.start()
     until(lambda: watch.settled)
