@@ -97,12 +97,14 @@ class LiveCluster:
 
     @property
     def troubles(self) -> dict[str, str]:
-        """Which watches do not go on just now, and what the server said, by resource."""
+        """Which watches do not go on just now, and what the server said, by resource; a kind that need not be there
+        and is not is none."""
         watchers = (*self._watchers, *self._above_watchers())
         return {
             each.resource.name: each.state.trouble.detail
             for each in watchers
             if each.state.trouble is not None
+            and not (each.resource.optional and each.state.trouble.kind == talk.ABSENT)
         }
 
     def snapshot(

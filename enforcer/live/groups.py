@@ -70,21 +70,26 @@ class Teams:
 def gather(scene: Scene) -> dict[str, Group]:
     """The groups of all pods that are there, and of owners of GPU pods that lack some."""
     groups = _Groups(scene)
-    of_owner: dict[str, list[Seen]] = {}
+    of_owner: dict[tuple[str, str], list[Seen]] = {}
     for pod in scene.pods.values():
-        of_owner.setdefault(pod.owner.uid if pod.owner else pod.uid, []).append(pod)
+        owner = pod.owner.uid if pod.owner else pod.uid
+        of_owner.setdefault((pod.namespace, owner), []).append(pod)
     for pods in of_owner.values():
         pods.sort(key=_by_age)
     for pods in sorted(of_owner.values(), key=lambda pods: _by_age(pods[0])):
-        first = pods[0]
-        place = first.namespace, first.name, first.uid
-        groups.of(place, first.labels, scene.chain(first.owner)).pods += pods
+        chain = scene.chain(pods[0].owner, pods[0].namespace)
+        for some in [pods] if chain.owners else [[pod] for pod in pods]:
+            first = some[0]
+            place = first.namespace, first.name, first.uid
+            groups.of(place, first.labels, chain).pods += some
     for each in sorted(scene.known.values(), key=_uid):
         if each.lack is not None and (each.lack.missing or each.stopped):
-            groups.of(_place(each), _labels(each), scene.chain(each.reference)).makers.append(each)
+            chain = scene.chain(each.reference, each.namespace)
+            groups.of(_place(each), _labels(each), chain).makers.append(each)
     for each in sorted(scene.queued.values(), key=_uid):
-        if each.lack is not None and each.lack.missing and each.controller is not None:
-            groups.of(_place(each), _labels(each), scene.chain(each.controller)).makers.append(each)
+        chain = scene.chain(each.controller, each.namespace)
+        if each.lack is not None and each.lack.missing and chain.owners:
+            groups.of(_place(each), _labels(each), chain).makers.append(each)
     for group in groups.found.values():
         group.pods.sort(key=_by_age)
     return groups.found
@@ -95,8 +100,9 @@ class _Groups:
         self._scene = scene
         self._queued: dict[str, list[Known]] = {}
         for each in scene.queued.values():
-            if each.controller is not None:
-                self._queued.setdefault(each.controller.uid, []).append(each)
+            chain = scene.chain(each.controller, each.namespace)
+            if chain.owners:
+                self._queued.setdefault(chain.owners[0].uid, []).append(each)
         self.found: dict[str, Group] = {}
 
     def of(self, place: tuple[str, str, str], labels: Labels, chain: Chain) -> Group:
@@ -119,7 +125,9 @@ class _Groups:
         group.above = tuple({each.reference.uid: each for each in (*group.above, *above)}.values())
         group.complete = group.complete and chain.missing is None
         group.queued = group.queued or any(
-            each.reference.uid in self._queued or dict(each.labels).get(QUEUE_LABEL) for each in above
+            each.reference.uid in self._queued
+            or (self._scene.has_kueue and dict(each.labels).get(QUEUE_LABEL))
+            for each in above
         )
         return group
 

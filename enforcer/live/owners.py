@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from collector.kubernetes.demand import QUEUE_LABEL, Maker, read_maker, read_queued
+from collector.kubernetes.demand import Maker, read_maker, read_queued
 from collector.kubernetes.owners import Reference, controller_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, instant_ms, mapping, objects, text, texts, whole
@@ -31,7 +31,6 @@ class Lack:
     minimum: int
     suspended: bool
     over: bool
-    queue: str
     refused_at: int | None  # a condition says since when a quota refuses its pods
     batches: tuple[Batch, ...]
 
@@ -75,8 +74,7 @@ def read_owner(raw: Json, reference: Reference, alike: Alike, lack: Lack | None 
 def read_above(raw: Json, reference: Reference, settings: Settings, alike: Alike) -> Known:
     """An owner of a kind above the watched ones; what it makes is known where its kind is, and it came whole."""
     batches = batches_of(reference.kind, raw, settings, alike)
-    queue = texts(mapping(raw.get("metadata")).get("labels")).get(QUEUE_LABEL, "")
-    lack = Lack(0, 1, False, is_over(raw), queue, None, batches) if batches else None
+    lack = Lack(0, 1, False, is_over(raw), None, batches) if batches else None
     return read_owner(raw, reference, alike, lack)
 
 
@@ -122,7 +120,6 @@ def _lack(maker: Maker, batches: tuple[Batch, ...]) -> Lack:
         maker.minimum,
         maker.suspended,
         maker.ended_at is not None,
-        maker.queue,
         maker.refused_at,
         batches,
     )

@@ -113,12 +113,24 @@ class Scene:
             self._listing.get(event.kind, set()).add(key)
         return self._take(event, key)
 
-    def chain(self, first: Reference | None) -> Chain:
-        """The owners from the nearest up, as far as they may be read; `missing` is one that is not known yet."""
+    def chain(self, first: Reference | None, namespace: str) -> Chain:
+        """The owners from the nearest up, as far as they may be read; `missing` is one that is not known yet.
+
+        Who names an owner of another namespace has none: nobody gets into another's workload by saying so.
+        """
         found = chain_of(first, self._owners)
+        for at, each in enumerate(found.owners):
+            known = self.known.get(each.uid) or self.pods.get(each.uid)
+            if known is not None and known.namespace not in {"", namespace}:
+                return Chain(found.owners[:at])
         if found.missing is not None and (found.missing.group, found.missing.kind) in self.unreadable:
             return Chain(found.owners)
         return found
+
+    @property
+    def has_kueue(self) -> bool:
+        """Whether Kueue is there: without it, the label of a queue is a label."""
+        return QUEUED in self._present
 
     def priority(self, class_name: str) -> int:
         """The priority that a class gives; of no class, the one that is the default."""
@@ -132,7 +144,7 @@ class Scene:
 
     def _synced(self, event: Event) -> bool:
         listed = self._listing.pop(event.kind, set())
-        missing = self._present.get(event.kind, set()) - listed
+        missing = self._present.setdefault(event.kind, set()) - listed
         for key in sorted(missing):
             self._present[event.kind].discard(key)
             self._take(Event(event.received_at, event.kind, GONE), key)
@@ -147,7 +159,7 @@ class Scene:
         self.pods[key] = now
         self._owners[key] = Owner(now.owner)
         if now.asks_for_gpus:
-            self._want(now.owner)
+            self._want(now.owner, now.namespace)
         begins = now.waits and not (before is not None and before.waits)
         ends = now.terminating and before is not None and not before.terminating and before.asks_for_gpus
         return begins or ends
@@ -182,7 +194,7 @@ class Scene:
             return False
         self.known[key] = now
         self._owners[key] = Owner(now.controller)
-        self._want(now.controller)
+        self._want(now.controller, now.namespace)
         if now.lack is not None and not now.lack.missing:
             self.refused.pop(key, None)
         if before is None:
@@ -192,9 +204,9 @@ class Scene:
             now.lack is None or now.lack.suspended,
         )
 
-    def _want(self, first: Reference | None) -> None:
+    def _want(self, first: Reference | None, namespace: str) -> None:
         """Note the kind of an owner above of which nothing is known: it is watched from then on."""
-        missing = self.chain(first).missing
+        missing = self.chain(first, namespace).missing
         if missing is not None and (missing.group, missing.kind) not in WATCHED_KINDS:
             self.wanted.setdefault((missing.group, missing.kind), missing)
 

@@ -6,6 +6,7 @@ import pytest
 
 from enforcer.snapshot import FOREVER_MS, Budget
 from tests.kube.raws import G, at, claim, device, iso, node, pod, resource_slice, with_claims
+from tests.kube.test_demand import workload
 from tests.live.telling import Told, above, cover, owned, owner
 
 JOB = owned("Job", "train")
@@ -97,6 +98,32 @@ def test_an_owner_that_may_not_be_read_ends_the_walk_and_is_left_alone():
     assert (found.uid, found.kind, found.version, found.way_down) == ("uid-llm", "PyTorchJob", "", "")
 
 
+def test_nobody_gets_into_anothers_workload_by_naming_its_owner():
+    told = a_job().see("pods", pod("evil", 4, owner=JOB, started=3, namespace="speech", labels=EXCLUDED))
+    told.see("pods", pod("too", 4, owner=JOB, started=3, namespace="speech"))
+    found = {each.name: each for each in told.snapshot().workloads}
+    assert {name: (each.kind, each.team) for name, each in found.items()} == {
+        "train": ("Job", "vision"),
+        "evil": ("Pod", "speech"),
+        "too": ("Pod", "speech"),
+    }
+    assert found["train"].spared_until_ms == 0
+    assert [each.name for each in found["train"].pods] == ["a"]
+
+
+EXCLUDED = {"quartermaster/exclude": "true"}
+
+
+def test_what_kueue_has_one_object_for_is_stopped_by_that():
+    told = a_job().see("jobs", relabelled("train", {"kueue.x-k8s.io/queue-name": "team-a"}))
+    admitted = workload(Admitted="True")
+    admitted["metadata"] |= {"resourceVersion": "77", **above("Job", "train", "batch/v1")}
+    found = told.see("workloads", admitted).workload()
+    assert (found.way_down, found.version) == ("deactivate in its queue", "77")
+    elsewhere = {**admitted, "metadata": {**admitted["metadata"], "uid": "uid-evil", "namespace": "evil"}}
+    assert told.see("workloads", elsewhere).workload() == found, "of another namespace it is nobody's"
+
+
 def test_bare_pods_workspaces_and_what_a_queue_manages_have_no_way_down():
     bare = Told().see("nodes", node()).see("pods", pod("a", started=3)).workload()
     assert (bare.kind, bare.uid, bare.way_down) == ("Pod", "uid-a", "")
@@ -107,7 +134,8 @@ def test_bare_pods_workspaces_and_what_a_queue_manages_have_no_way_down():
     queued = a_job()
     assert queued.workload().way_down == "suspend"
     queued.see("jobs", relabelled("train", {"kueue.x-k8s.io/queue-name": "team-a"}))
-    assert queued.workload().way_down == ""
+    assert queued.workload().way_down == "suspend", "there is no Kueue: its label is a label"
+    assert queued.listing("workloads").workload().way_down == ""
 
 
 @pytest.mark.parametrize(
