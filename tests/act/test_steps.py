@@ -1,6 +1,7 @@
 """Step by step on an API server without controllers: what is changed, evicted, read back, put back, refused."""
 
 import json
+import time
 import urllib.error
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from enforcer.act.clearing import Pace
 from enforcer.act.doing import Doing
 from enforcer.act.effects import Create, Evict, How, annotate
 from enforcer.act.hands import Hands
-from enforcer.act.mark import STOPPED, mark_of
+from enforcer.act.mark import STOPPED, is_marked, mark_of
 from enforcer.act.pods import EPOCH, fence
 from enforcer.act.resume import notice, resume
 from enforcer.act.seen import Seen, seen_of
@@ -319,6 +320,39 @@ def test_what_is_put_back_by_another_is_noticed_and_not_fought(bare: Bare, acts:
     assert paper.outcomes()[2:] == [("stop", "s", "undone"), ("restore", "s", "done")]
     assert (replicas(bare, "s"), replicas(bare, "quiet")) == (2, 0)
     assert STOPPED not in bare.get("StatefulSet", "s")["metadata"].get("annotations", {})
+
+
+def test_a_webhooks_no_is_told_in_its_words_and_nothing_is_changed(bare: Bare, acts: Doing, paper: Paper):
+    """An admission policy answers 422, as a test of the patch does that does not hold."""
+    admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+    rule = {
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
+        "operations": ["UPDATE"],
+        "resources": ["statefulsets"],
+    }
+    here = {"matchLabels": {"kubernetes.io/metadata.name": bare.namespace}}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
+        "validations": [{"expression": "object.spec.replicas > 0", "message": "never none"}],
+    }
+    name = {"name": f"{bare.namespace}.example.test"}
+    bare.call("POST", f"{admission}ies", {"metadata": name, "spec": spec})
+    binding = {"policyName": name["name"], "validationActions": ["Deny"]}
+    bare.call("POST", f"{admission}ybindings", {"metadata": name, "spec": binding})
+    bare.owner("StatefulSet", "probe")
+    for _ in range(200):  # it is in force when the server has heard of it
+        try:
+            bare.patch(bare.at("StatefulSet", "probe"), {"spec": {"replicas": 0}})
+        except urllib.error.HTTPError:
+            break
+        bare.patch(bare.at("StatefulSet", "probe"), {"spec": {"replicas": 1}})
+        time.sleep(0.05)
+    bare.owner("StatefulSet", "s")
+    Actor(acts).carry_out([bare.order(Act.STOP, "StatefulSet", "s")], UNDER, fine)
+    assert paper.outcomes() == [("stop", "s", "failed")]
+    assert "never none" in paper.rows[-1].words
+    assert (replicas(bare, "s"), is_marked(bare.get("StatefulSet", "s"))) == (1, False)
 
 
 def test_a_kind_without_a_way_is_refused_with_words(bare: Bare, acts: Doing):
