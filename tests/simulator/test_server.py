@@ -35,7 +35,7 @@ def healthy(server: SimulatorServer) -> Generator[SimulatorServer]:
 
 def get(url: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
     request = urllib.request.Request(url, headers=headers)
-    with urllib.request.urlopen(request, timeout=2) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return answer.status, answer.read(), dict(answer.headers)
 
 
@@ -62,11 +62,11 @@ def test_the_truth_and_the_configuration_come_over_the_pipe(server: SimulatorSer
 def test_one_connection_serves_many_requests(server: SimulatorServer):
     host, _, port = server.base_url.removeprefix("http://").partition(":")
     assert host == "127.0.0.1"
-    with contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=2)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
         for node in server.nodes:
             connection.request("GET", f"/{node}/metrics")
             assert connection.getresponse().read()
-    with socket.create_connection((host, int(port)), timeout=2) as raw:
+    with socket.create_connection((host, int(port)), timeout=30) as raw:
         raw.sendall(b"GET /t4-0/metrics HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n")
         both = b"".join(iter(lambda: raw.recv(65536), b""))
     assert both.count(b"HTTP/1.1 200 OK") == 2
@@ -85,7 +85,7 @@ def test_what_is_not_there_is_404(server: SimulatorServer, path: str, status: in
 
 def test_only_get_is_answered(server: SimulatorServer):
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(urllib.request.Request(server.url("t4-0"), method="POST"), timeout=2)
+        urllib.request.urlopen(urllib.request.Request(server.url("t4-0"), method="POST"), timeout=30)
     assert caught.value.code == 405
     caught.value.close()
 

@@ -79,13 +79,13 @@ def test_serve_until_it_is_told_to_stop(tmp_path: Path):
             line = child.stdout.readline()
             base_url = re.findall(r"http://127\.0\.0\.1:\d+", line)[0]
             assert file.name in child.stdout.readline()
-            with urllib.request.urlopen(f"{base_url}/t4-1/metrics", timeout=5) as answer:
+            with urllib.request.urlopen(f"{base_url}/t4-1/metrics", timeout=60) as answer:
                 assert b'pod=""' in answer.read()
             with pytest.raises(ConnectionError):
-                urllib.request.urlopen(f"{base_url}/t4-0/metrics", timeout=5)
+                urllib.request.urlopen(f"{base_url}/t4-0/metrics", timeout=60)
         finally:
             child.send_signal(signal.SIGINT)
-            _, errors = child.communicate(timeout=10)
+            _, errors = child.communicate(timeout=60)
     assert child.returncode == 0, errors
     assert f"{base_url}/t4-1/metrics" in file.read_text()
 

@@ -126,9 +126,9 @@ def test_two_at_once_one_waits(empty_place: Any) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(120)
         assert process.exitcode == 0
-    assert sorted(done.get(timeout=5) for _ in processes) == [False, False, True]
+    assert sorted(done.get(timeout=60) for _ in processes) == [False, False, True]
     with open_ledger(empty_place.folder, empty_place.catalog, read_only=True) as ledger:
         assert ledger.revision() == revision.newest()
 
