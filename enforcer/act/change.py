@@ -11,9 +11,8 @@ from typing import cast
 from collector.kubernetes.values import Json, mapping, text
 from enforcer.act.effects import Operation, Patch, pointer
 from enforcer.act.mark import STOPPED_AT, Mark, is_marked, mark_of
-from enforcer.act.way import QUEUED_WAY, Way
+from enforcer.act.way import Way
 
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _ANNOTATIONS = ("metadata", "annotations")
 
 
@@ -47,8 +46,6 @@ class Meant:
 def stop(way: Way, path: str, seen: Json, meant: Meant) -> Change | NoChange:
     """The patch that stops the owner at `path`, and marks it with what was there."""
     metadata = mapping(seen.get("metadata"))
-    if _QUEUE in mapping(metadata.get("labels")) and way is not QUEUED_WAY:
-        return NoChange("Kueue manages it, and would start it again")
     if is_down(way, seen):
         return NoChange("it is stopped already" + ("" if is_marked(seen) else ", and not by us"))
     found = _reach(way, seen)

@@ -38,7 +38,8 @@ def grip(served: Served, kind: str, namespace: str, name: str) -> Grip | None:
     owner = served.hands.look(path)
     if owner is None:
         return None
-    if QUEUE_LABEL not in mapping(mapping(owner.get("metadata")).get("labels")):
+    labels = mapping(mapping(owner.get("metadata")).get("labels"))
+    if QUEUE_LABEL not in labels or not served.serves(IN_QUEUE):
         return Grip(owner, way, path, owner)
     found = _in_queue(served, owner, namespace)
     place = served.path(IN_QUEUE, namespace, text(mapping(found.get("metadata")).get("name")))

@@ -28,6 +28,13 @@ class Served:
             raise NoWay(WITHOUT_A_WAY.get(kind, f"no way is known to stop a {kind} and to start it again"))
         return way
 
+    def serves(self, kind: str) -> bool:
+        """Whether the server knows the kind. Raises Silence where it does not say."""
+        try:
+            return bool(self.collection(kind))
+        except NoWay:
+            return False
+
     def collection(self, kind: str, namespace: str = "") -> str:
         """Where all objects of the kind are, of a namespace or of all. Raises NoWay, or Silence."""
         place = QUOTAS.get(kind) or self.way(kind)

@@ -116,11 +116,6 @@ def test_what_was_put_into_an_absent_field_since_stays_there():
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "Kueue manages it": (
-        "Job",
-        owner(spec={"suspend": False}, metadata={"labels": {"kueue.x-k8s.io/queue-name": "q"}}),
-        "Kueue manages it, and would start it again",
-    ),
     "stopped by another": ("Job", owner(spec={"suspend": True}), "it is stopped already, and not by us"),
     "no replicas": ("Deployment", owner(spec={"replicas": 0}), "it is stopped already, and not by us"),
     "absurd replicas": (
