@@ -13,14 +13,46 @@ spoken as (
     and sampled_at < make_timestamptz($until_ms::bigint * 1000)
 ),
 
+-- nearly every hour names one pod alone, and is one row then
+hours as (
+  select
+    series_id,
+    at_ms // 3600000 as hour,
+    min(label_ref) as label_ref,
+    min(at_ms) as at_ms,
+    max(at_ms) as last_ms,
+    count(label_ref) = 0 or (count(label_ref) = count(*) and min(label_ref) = max(label_ref)) as is_alike
+  from spoken
+  group by series_id, hour
+),
+
+stretches as (
+  select
+    series_id,
+    label_ref,
+    at_ms,
+    last_ms
+  from hours
+  where is_alike
+  union all
+  select
+    s.series_id,
+    s.label_ref,
+    s.at_ms,
+    s.at_ms as last_ms
+  from spoken as s
+  inner join hours as h on s.series_id = h.series_id and s.at_ms // 3600000 = h.hour
+  where not h.is_alike
+),
+
 followed as (
   select
     series_id,
     label_ref,
     at_ms,
-    lag(at_ms) over w as before_ms,
-    max(at_ms) over (partition by series_id) as last_ms
-  from spoken
+    lag(last_ms) over w as before_ms,
+    max(last_ms) over (partition by series_id) as last_ms
+  from stretches
   window w as (partition by series_id order by at_ms)
   qualify before_ms is null or label_ref is distinct from lag(label_ref) over w
 ),
