@@ -108,10 +108,21 @@ class Room:
         (shape, count), *others = ask.pods
         if others:
             return lambda _units, _pods: True
-        missing, wanted = count - self._count(ask, shape, booting=False), shape.units
+        view = self._view(shape, ask.pool, booting=False)
+        # By one unit alone: what is plentiful on the nodes need not be freed, nor what another resource holds up.
+        missing = [
+            (
+                unit,
+                each,
+                count - sum(max(0, self._free[name][self._index[unit]]) // each for name in view.places),
+            )
+            for unit, each in shape.units
+        ]
 
         def enough(units: Mapping[str, int], pods: int) -> bool:
-            return all((units.get(unit, 0) + pods * (each - 1)) // each >= missing for unit, each in wanted)
+            return all(
+                (units.get(unit, 0) + pods * (each - 1)) // each >= lacking for unit, each, lacking in missing
+            )
 
         return enough
 

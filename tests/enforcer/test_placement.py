@@ -7,6 +7,7 @@ import pytest
 from enforcer.placement import Ask, Room
 from enforcer.shape import Need, Shape, Taint, Toleration, allowed
 from enforcer.snapshot import Coming, Node
+from quartermaster.parts import GPU_PARTS
 from tests.enforcer.clusters import GPU, MIG, NOW, SLICE
 from tests.enforcer.scenes import POOL, job, node, shape
 
@@ -179,3 +180,14 @@ def test_a_node_that_boots_counts_only_where_it_is_asked_for() -> None:
 )
 def test_what_cannot_be_told(pods: Any, words: str) -> None:
     assert _ask(*pods).doubt() == words
+
+
+def test_enough_asks_of_who_is_taken_only_what_the_nodes_lack() -> None:
+    wanted = Shape(((GPU, 2), ("rdma/ib", 1)), cpu_milli=8_000)
+    full = Node("n1", POOL, ((GPU, 8), ("rdma/ib", 1000)), ((GPU, GPU_PARTS),), cpu_milli=64_000)
+    room = Room((full,), (), job("a", "a", "n1", gpus=8).pods)
+    enough = room.enough_for(_ask((wanted, 2)))
+    assert enough({GPU: 4}, 1), "what is plentiful on the node need not be freed"
+    assert not enough({GPU: 2}, 1)
+    busy = job("a", "a", "n1", shape=Shape(((GPU, 1),), cpu_milli=64_000)).pods
+    assert Room((full,), (), busy).enough_for(_ask((wanted, 3)))({GPU: 1}, 1), "its CPU is what they lack"
