@@ -25,6 +25,8 @@ from cli.actions import actions
 from cli.approve import approve
 from cli.backfill import backfill
 from cli.behind import of_group, with_options
+from cli.book import book, offer
+from cli.bookings import bookings
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
@@ -98,6 +100,9 @@ for _command in (
     why,
     findings,
     status,
+    book,
+    offer,
+    bookings,
     actions,
     approve,
     freeze,

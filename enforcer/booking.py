@@ -86,10 +86,34 @@ def shortages(
                 )
             continue
         then = in_force(promises, [*theirs, wished], start)
-        promised = sum(each.guaranteed_parts for each in then if each.pool == wished.pool)
+        promised = _promised(then, wished.pool)
         if promised > available_parts:
             found.append(Shortage(wished.pool, start, end, promised, available_parts))
     return found
+
+
+def shortages_without(
+    promises: Sequence[Promise], bookings: Sequence[Booking], gone: Booking, available_parts: int
+) -> list[Shortage]:
+    """Where more would be promised in a pool than it has, and more than now, were `gone` not beside the bookings.
+
+    So it is with an offer that others have booked since; a pool whose guarantees alone are more than it has is no reason.
+    """
+    most = max(available_parts, _promised(promises, gone.pool))
+    theirs = [each for each in bookings if each.pool == gone.pool]
+    edges = {gone.start_at, gone.end_at, *(edge for each in theirs for edge in (each.start_at, each.end_at))}
+    inside = sorted(edge for edge in edges if gone.start_at <= edge <= gone.end_at)
+    found: list[Shortage] = []
+    for start, end in pairwise(inside):
+        now = _promised(in_force(promises, [*theirs, gone], start), gone.pool)
+        then = _promised(in_force(promises, theirs, start), gone.pool)
+        if then > max(now, most):
+            found.append(Shortage(gone.pool, start, end, then, available_parts))
+    return found
+
+
+def _promised(promises: Iterable[Promise], pool: str) -> int:
+    return sum(each.guaranteed_parts for each in promises if each.pool == pool)
 
 
 def _with(promise: Promise, each: Booking) -> Promise:

@@ -27,6 +27,12 @@ class Promised:
 
         Without `caps` a ResourceQuota is no limit of its team's: it is raised as the team's fair share grows.
         """
+        return in_force(self.guarantees_at(at_ms, teams, caps=caps), self.bookings_at(at_ms), at_ms)
+
+    def guarantees_at(
+        self, at_ms: int, teams: Iterable[tuple[str, str]] = (), *, caps: bool = True
+    ) -> tuple[Promise, ...]:
+        """The same without bookings and offers."""
         departments = {
             row["team"]: row["department"] for row in then(self.departments, at_ms).iter_rows(named=True)
         }
@@ -43,11 +49,16 @@ class Promised:
                     limit_parts=row["limit_parts"] if caps or not is_cap else promises[key].limit_parts,
                     weight=promises[key].weight if is_cap else row["weight"],
                 )
-        return in_force(promises.values(), self.bookings_at(at_ms), at_ms)
+        return tuple(promises.values())
 
     def bookings_at(self, at_ms: int) -> list[Booking]:
         """The bookings and offers that stand at an instant."""
         return [_booking(row) for row in then(self.promises, at_ms).to_dicts() if row["kind"] != "promise"]
+
+    def edges(self, start_ms: int, end_ms: int) -> list[int]:
+        """The instants at which something promised begins or ends, with those of the span, in order."""
+        told = {*self.promises["start_ms"], *self.promises["end_ms"]}
+        return sorted({start_ms, end_ms, *(edge for edge in told if start_ms < edge < end_ms)})
 
     def owners_at(self, at_ms: int) -> dict[str, tuple[str, str]]:
         """Team and pool of each quota object, as the collector told them, by its name (`ClusterQueue/a/h100`)."""

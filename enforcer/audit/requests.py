@@ -25,6 +25,9 @@ class Kind(StrEnum):
     THAW = "thaw"  # it goes on
     KEEP = "keep"  # a workload is not taken until then
     RESTORE = "restore"  # what was stopped starts again
+    BOOK = "book"  # more is promised for a while: the row in quotas is the answer, as for the next two
+    OFFER = "offer"  # less is
+    CANCEL = "cancel"  # a booking or an offer ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ def ask(ledger: Ledger, request: Request) -> bool:
 
     Raises LedgerError; InputError for one by a name, which could never be erased from what is kept for ever.
     """
+    return ledger.append(f"request/{request.request_id}", {"requests": frame(request)})
+
+
+def frame(request: Request) -> pl.DataFrame:
+    """The row of a request, for who writes it together with what it brings about. Raises InputError as `ask`."""
     if pseudonym_of(request.asked_by) is None:
         raise InputError("a request is kept under a pseudonym, person-…", "give no name")
     row = {
@@ -64,8 +72,7 @@ def ask(ledger: Ledger, request: Request) -> bool:
         "until": request.until_ms,
         "words": clean(request.words, LONGEST_TEXT),
     }
-    frame = pl.DataFrame([row], schema_overrides={"until": pl.Int64})
-    return ledger.append(f"request/{request.request_id}", {"requests": frame})
+    return pl.DataFrame([row], schema_overrides={"until": pl.Int64})
 
 
 def unanswered(cursor: Cursor, cluster: str, kinds: Sequence[Kind] = tuple(Kind)) -> tuple[Request, ...]:
