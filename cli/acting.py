@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
     from enforcer.freshness import Refusal
+    from enforcer.loop.loop import Loop
     from enforcer.loop.turn import Turned
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
@@ -73,7 +74,7 @@ def carry_out(
         for loop in loops:
             open_sites.callback(loop.stop)
             loop.start()
-        _until_told()
+        _until_told(loops)
 
 
 class _Teller:
@@ -117,7 +118,7 @@ class _Teller:
             return
         self._last[cluster] = kind
         if self._as_json:
-            output.emit_json(value)
+            output.emit_line(value)
         else:
             output.say(text)
 
@@ -125,17 +126,18 @@ class _Teller:
         refused = [
             (group[0].target.title, why.reason.value, why.words) for group, why in turned.judgement.refused
         ]
-        kind = turned.plan.hash, tuple(reason for _, reason, _ in refused), tuple(turned.held.values())
+        said = tuple(reason for _, reason, _ in refused), tuple(turned.held.values()), turned.unled
+        kind = turned.plan.hash, *said
         if not turned.deeds and self._last.get(cluster) == kind:
             return
         self._last[cluster] = kind
         if self._as_json:
-            output.emit_json(_value(turned))
+            output.emit_line(_value(turned))
         else:
-            _show(turned, refused)
+            _show(cluster, turned, refused)
 
 
-def _show(turned: "Turned", refused: list[tuple[str, str, str]]) -> None:
+def _show(cluster: str, turned: "Turned", refused: list[tuple[str, str, str]]) -> None:
     from enforcer.audit.deed import Phase
     from enforcer.written import write
 
@@ -143,6 +145,8 @@ def _show(turned: "Turned", refused: list[tuple[str, str, str]]) -> None:
         show(write(turned.plan, turned.mode))
     if refused:
         output.table("Not done now", ["who", "why", "in figures"], refused)
+    if turned.unled:
+        output.say(f"{cluster}: this enforcer does not lead, and does nothing: {turned.unled}.")
     for uid, words in turned.held.items():
         title = next((each.target.title for each in turned.plan.actions if each.target.uid == uid), uid)
         output.say(f"{title} is not warned now: {words}.")
@@ -163,6 +167,7 @@ def _value(turned: "Turned") -> dict[str, Any]:
             {"group": group[0].group, "reason": why.reason.value, "words": why.words}
             for group, why in turned.judgement.refused
         ],
+        "not_leading": turned.unled,
         "not_warned": [{"uid": uid, "words": words} for uid, words in turned.held.items()],
         "deeds": [asdict(each) for each in turned.deeds],
     }
@@ -185,8 +190,8 @@ def _ask(configuration: "Configuration", ledger: "Ledger", names: list[str]) -> 
         raise typer.Exit(1)
 
 
-def _until_told() -> None:
-    """Wait for SIGTERM; Ctrl-C raises KeyboardInterrupt."""
+def _until_told(loops: "Sequence[Loop]") -> None:
+    """Wait for SIGTERM; Ctrl-C raises KeyboardInterrupt, and a loop that ended by itself what it was ended by."""
     import signal
 
     told = threading.Event()
@@ -196,7 +201,8 @@ def _until_told() -> None:
 
     signal.signal(signal.SIGTERM, tell)
     while not told.wait(0.5):
-        pass
+        for each in loops:
+            each.check()
 
 
 def _kind(reasons: tuple[str, ...]) -> tuple[str, ...]:

@@ -81,10 +81,15 @@ def emit_json(value: object) -> None:
     typer.echo(json_text(value))
 
 
-def json_text(value: object) -> str:
+def emit_line(value: object) -> None:
+    """The same in one line, for a stream of values."""
+    typer.echo(json_text(value, indent=None))
+
+
+def json_text(value: object, *, indent: int | None = 2) -> str:
     """The value as JSON: decimals as strings (they are exact), instants as ISO 8601, what does not show
     escaped."""
-    text = json.dumps(value, default=_plain_value, ensure_ascii=False, indent=2)
+    text = json.dumps(value, default=_plain_value, ensure_ascii=False, indent=indent)
     return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 

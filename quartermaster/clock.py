@@ -14,6 +14,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def steady_s() -> float:
+    """Seconds by a clock that nobody sets, and that goes on while the machine sleeps: for how long something is ago."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 def from_iso(text: str) -> int:
     """Milliseconds since the epoch of an ISO 8601 instant; one without an offset is taken as UTC.
 

@@ -62,6 +62,13 @@ class Turns:
             and any(each.act is Act.HOLD for each in self.groups[before])
         )
 
+    def comes_after(self, at: int, before: int) -> bool:
+        """Whether a group is not to be done while an earlier one that was allowed is not."""
+        if not self.for_owner(at) or at == before:
+            return False
+        first_in_pool = self.for_owner(before) and self.pool(before) == self.pool(at)
+        return first_in_pool or self.counts_on(at, before) or self.needs_held(at, before)
+
     def for_owner(self, at: int) -> bool:
         """Whether it stops anybody for an owner."""
         return self._for_owner[at]

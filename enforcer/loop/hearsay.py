@@ -1,7 +1,6 @@
 """What the ledger tells beside the live cluster: idleness, how much is known, promises. Looked up all the time."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,8 +13,10 @@ from analytics.money.rates import read_prices
 from collector.kubernetes.meeting import meet
 from enforcer.book import Book, rows
 from enforcer.freshness import stale
+from enforcer.loop.fault import in_words
 from enforcer.promised import Promised
 from enforcer.shadow import Ruling
+from quartermaster.clock import SECOND_MS, steady_s
 from quartermaster.errors import QuartermasterError
 from sql.ledger import Ledger
 
@@ -81,10 +82,13 @@ class Listener:
         ruling: Ruling,
         wall: Callable[[], int],
         heard_anew: threading.Event,
+        *,
+        clock: Callable[[], float] = steady_s,
     ) -> None:
         self._ledger, self._cluster, self._ruling, self._wall = ledger, cluster, ruling, wall
-        self._heard_anew = heard_anew
+        self._heard_anew, self._clock = heard_anew, clock
         self._heard: Hearsay | None = None
+        self._heard_s = 0.0  # when it was asked for
         self._took_s = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, name=f"hear-{cluster}", daemon=True)
@@ -92,7 +96,7 @@ class Listener:
 
     def start(self) -> None:
         """Hear for the first time, then go on. Raises LedgerError."""
-        self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
+        self._hear()
         self._thread.start()
 
     def stop(self) -> None:
@@ -101,21 +105,28 @@ class Listener:
         if self._thread.is_alive():
             self._thread.join()
 
-    def heard(self, now_ms: int) -> Hearsay | None:
-        """What was told last; None where that is older than a plan's picture may be."""
-        heard = self._heard
-        return heard if heard is not None and now_ms - heard.at_ms <= self._ruling.policy.behind_ms else None
+    def heard(self) -> Hearsay | None:
+        """What was told last; None where that is longer ago than a plan's picture may be, however clocks are set."""
+        past_ms = (self._clock() - self._heard_s) * SECOND_MS
+        return self._heard if past_ms <= self._ruling.policy.behind_ms else None
 
     def _listen(self) -> None:
         while not self._stop.wait(self._pause_s()):
-            began_s = time.monotonic()
+            began_s = self._clock()
             try:
-                self._heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
+                self._hear()
                 self.trouble = ""
                 self._heard_anew.set()
             except (QuartermasterError, duckdb.Error) as error:
                 self.trouble = str(error)
-            self._took_s = time.monotonic() - began_s
+            except Exception as error:  # noqa: BLE001 - it is told at every turn, and nothing is planned on old hearsay
+                self.trouble = in_words(error)
+            self._took_s = self._clock() - began_s
+
+    def _hear(self) -> None:
+        asked_s = self._clock()
+        heard = hear_all(self._ledger, self._cluster, self._wall(), self._ruling)
+        self._heard_s, self._heard = asked_s, heard
 
     def _pause_s(self) -> float:
         interval_s = self._heard.interval_ms / 1000 if self._heard is not None else 0

@@ -113,7 +113,7 @@ def site(
         doing,
         Actor(doing),
         Warner(ledger, part.name, configuration.notify),
-        Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall), gate.may),
+        Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall, log), gate.may),
         Herald(chain, log, file, leader.publish),
         wall,
     )

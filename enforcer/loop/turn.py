@@ -1,7 +1,8 @@
 """A turn: the cluster as it is now, a plan of it, what the guard lets through, and what came of that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from collector.kubernetes.settings import SOURCE
 from enforcer.act.order import Under, orders_of
@@ -11,6 +12,7 @@ from enforcer.audit.deed import Deed, Phase, Result
 from enforcer.audit.requests import approvals
 from enforcer.book import rows
 from enforcer.freshness import Refusal
+from enforcer.guard import turns as order
 from enforcer.guard.judge import Judgement, judge
 from enforcer.guard.recheck import recheck
 from enforcer.guard.refused import Refused
@@ -26,11 +28,12 @@ from enforcer.plan import Act, Action, Plan, hash_of_policy
 from enforcer.planner import plan
 from enforcer.recorded import record
 from enforcer.snapshot import Snapshot, Taking
-from quartermaster.clock import DAY_MS
+from quartermaster.clock import DAY_MS, SECOND_MS, steady_s
 from quartermaster.config.acting import Mode
 from quartermaster.ids import content_id
 
 _REMEMBERED_MS = 90 * DAY_MS
+Remembered = TypeVar("Remembered", Taken, Taking)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Turned:
         float, ...
     ] = ()  # of each owner who was served: from its pods waiting to the last that went
     held: Mapping[str, str] = field(default_factory=dict[str, str])  # whose warning waits, and why, by UID
+    unled: str = ""  # why nothing is done here whatever the guard says: the lease is not ours
 
 
 @dataclass(frozen=True)
@@ -55,24 +59,27 @@ class _Recalled:
     taken: tuple[Taken, ...]
     takings: tuple[Taking, ...]
     approvals: tuple[Approval, ...]
-    policy_since_ms: int
+    policy_since_ms: int | None  # None: no plan was made under it yet
 
 
 class Turns:
-    """The turns of one site, one after the other. `asked` is how far the command's own flags go."""
+    """The turns of one site, one after the other. `asked` is how far the command's own flags go; `clock` tells seconds,
+    and nobody sets it."""
 
-    def __init__(self, site: Site, asked: Mode, started_at_ms: int) -> None:
-        self._site, self._started_at_ms = site, started_at_ms
+    def __init__(self, site: Site, asked: Mode, clock: Callable[[], float] = steady_s) -> None:
+        self._site, self._clock = site, clock
         self._asked: Mode = asked
         self._policy_hash = hash_of_policy(site.ruling.policy.model_dump_json())
-        self._began_ms = started_at_ms
+        self._started_s = self._began_s = clock()
+        self._began_ms = 0
         self._teller, self._warnings = Teller(site), Warnings(site)
 
     def turn(self) -> Turned | Refusal:
         """One turn; or why there is no plan. Raises LedgerError: then nothing more is done."""
         site = self._site
-        self._began_ms = at_ms = site.wall()
-        hearsay = site.listener.heard(at_ms)
+        self._began_ms, self._began_s = site.wall(), self._clock()
+        at_ms = self._began_ms
+        hearsay = site.listener.heard()
         if not site.live.settled:
             troubles = "; ".join(f"{name}: {words}" for name, words in sorted(site.live.troubles.items()))
             words = f"the cluster is not seen in full yet{f' ({troubles})' if troubles else ''}"
@@ -84,21 +91,27 @@ class Turns:
         recalled = self._recall(at_ms)
         look = site.live.look(at_ms, (), recalled.takings)
         teams = {(each.team, each.pool) for each in (*look.snapshot.workloads, *look.snapshot.waiting)}
-        snapshot = replace(look.snapshot, promises=hearsay.promised.at(at_ms, teams))
+        apart_ms = look.snapshot.at_ms - at_ms
+        snapshot = replace(
+            look.snapshot,
+            promises=hearsay.promised.at(at_ms, teams),
+            takings=tuple(later(each, apart_ms) for each in look.snapshot.takings),
+        )
         look = replace(look, snapshot=snapshot)
         findings = self._findings(look, hearsay)
         made = plan(snapshot, findings, site.ruling.policy, site.ruling.zone)
-        standing = self._standing(hearsay, findings, recalled, snapshot.at_ms - at_ms)
+        standing = self._standing(hearsay, findings, recalled, snapshot)
         judged = judge(made, snapshot, standing, site.ruling.policy, site.ruling.zone)
         recorded = record(site.ledger, made, self._ids(made), self._asked)
         self._teller.refusals(made, judged)
         under = Under(site.cluster, made.hash, site.leader.epoch, site.leader.identity)
+        unled = "" if under.epoch else site.leader.trouble or "the lease was not renewed in time"
         moved = site.quotas.turn(snapshot, hearsay.promised, site.ruling.policy, under, standing)
         deeds = (*moved, *self._carry_out(made, look, judged, standing, under))
         reclaims_s = self._reclaims(look.snapshot, deeds)
         held = self._warnings.begin(snapshot, findings, judged)
         site.herald.tell(site.wall())
-        return Turned(made, self._asked, recorded, judged, deeds, reclaims_s, held)
+        return Turned(made, self._asked, recorded, judged, deeds, reclaims_s, held, unled)
 
     def settle(self) -> None:
         """Wait for the warnings that are under way."""
@@ -111,9 +124,10 @@ class Turns:
             given = {"cluster": cluster, "policy_hash": self._policy_hash}
             since_ms = rows(cursor, "policy_since", given)["since_ms"][0]
             approved = approvals(cursor, cluster, at_ms) if self._asked == "plan" else ()
-        recent = [each for each in intents if each.deed.at_ms > at_ms - DAY_MS]
+        # The guard counts the last day by a clock that may be another: so twice as much is remembered.
+        recent = [each for each in intents if each.deed.at_ms > at_ms - 2 * DAY_MS]
         return _Recalled(
-            as_taken(recent), as_takings(intents), approved, at_ms if since_ms is None else int(since_ms)
+            as_taken(recent), as_takings(intents), approved, None if since_ms is None else int(since_ms)
         )
 
     def _findings(self, look: Look, hearsay: Hearsay) -> Findings:
@@ -129,17 +143,24 @@ class Turns:
                 policy=self._site.ruling.policy,
             )
 
-    def _standing(self, hearsay: Hearsay, findings: Findings, recalled: _Recalled, apart_ms: int) -> Standing:
-        """`apart_ms`: by how much the plan's clock, the API server's, is ahead of ours."""
+    def _standing(
+        self, hearsay: Hearsay, findings: Findings, recalled: _Recalled, snapshot: Snapshot
+    ) -> Standing:
+        """By the plan's clock, the API server's. How long this process runs is counted by one that nobody sets."""
+        apart_ms = snapshot.at_ms - self._began_ms
+        freeze = self._site.gate.look()
+        now_ms = self._site.wall() + apart_ms
+        # That nothing is held, where the cluster shows who holds, is a ledger that does not know it.
+        known = hearsay.coverage_of_pools or not snapshot.workloads
         return Standing(
-            self._site.wall() + apart_ms,
+            now_ms,
             self._asked,
-            self._started_at_ms + apart_ms,
-            recalled.policy_since_ms,
-            self._site.gate.look(),
-            hearsay.coverage_permille,
+            now_ms - round((self._clock() - self._started_s) * SECOND_MS),
+            snapshot.at_ms if recalled.policy_since_ms is None else recalled.policy_since_ms,
+            freeze,
+            hearsay.coverage_permille if known else None,
             hearsay.coverage_of_pools,
-            recalled.taken,
+            tuple(later(each, apart_ms) for each in recalled.taken),
             recalled.approvals,
             by_uid(findings.idle),
         )
@@ -147,15 +168,30 @@ class Turns:
     def _carry_out(
         self, made: Plan, look: Look, judged: Judgement, standing: Standing, under: Under
     ) -> tuple[Deed, ...]:
-        """Do what is allowed, as the leader, group after group; people's approval is answered."""
+        """Do what is allowed, as the leader, group after group; people's approval is answered.
+
+        What counts on a group that was not done after all is left to the next turn, and so is all of a plan that has
+        grown old meanwhile.
+        """
         site = self._site
         groups = [group for group in judged.allowed if group[0].act is not Act.WARN]
         if not under.epoch or not groups:
             return ()
         deeds: list[Deed] = []
+        turns = order.Turns(made, look.snapshot)
+        undone: list[int] = []
         for group in groups:
+            at = turns.groups.index(group)
+            if any(turns.comes_after(at, before) for before in undone):
+                undone.append(at)
+                continue
+            if (self._clock() - self._began_s) * SECOND_MS > site.ruling.policy.behind_ms:
+                break
             orders = orders_of(made, group[0].group, look.snapshot)
-            deeds += site.actor.carry_out(orders, under, self._recheck(made, standing))
+            told = site.actor.carry_out(orders, under, self._recheck(made, standing))
+            if not all_done(group, told):
+                undone.append(at)
+            deeds += told
         if judged.approval is not None:
             deeds += self._teller.approval(made, judged.approval, under.epoch)
         return tuple(deeds)
@@ -192,3 +228,14 @@ class _Recheck:
     def __call__(self, action: Action, seen: Seen, /) -> Refused | None:
         now = replace(self.standing, now_ms=self.site.wall(), freeze=self.site.gate.look())
         return recheck(action, self.plan, seen, now, self.site.ruling.policy)
+
+
+def later(each: Remembered, apart_ms: int) -> Remembered:
+    """What our clock told, by one that is so far ahead. Where ours is ahead, or was set, it counts for longer."""
+    return replace(each, at_ms=each.at_ms + max(0, apart_ms))
+
+
+def all_done(group: Sequence[Action], deeds: Sequence[Deed]) -> bool:
+    """Whether every action of a group was seen to be done."""
+    done = {each.position for each in deeds if each.phase is Phase.OUTCOME and each.result == Result.DONE}
+    return len(done) >= len(group)
