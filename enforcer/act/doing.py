@@ -192,13 +192,15 @@ class Doing:
             words = (
                 f"{len(left)} of its {len(pods)} pods are still there: {left[0].words or left[0].fate.value}"
             )
-            result = Result.FAILED if Fate.BUDGET in fates else Result.NO_EFFECT
+            lost = Fate.GOING in fates  # then it is not tried again
+            result = Result.FAILED if Fate.BUDGET in fates and not lost else Result.NO_EFFECT
             back = self.read_back(begun)
             return self._told(begun, result, words) if back.is_done else back
         back = self.read_back(begun)
         if pods and back.is_done:
             last = max(each.after_s for each in pods.values())
-            words = f"{len(pods)} pods were seen to end or to be gone, the last after {last:.2f} s"
+            were = "1 pod was" if len(pods) == 1 else f"{len(pods)} pods were"
+            words = f"{were} seen to end or to be gone, the last after {last:.2f} s"
             return replace(back, words=words)
         return back
 

@@ -12,7 +12,7 @@ from enforcer.snapshot import Taking
 from sql.catalog import Cursor
 
 _LAST_MS = 2**42  # in the year 2109
-_CHANGED_NOTHING = {Result.NO_EFFECT, Result.FAILED, Result.ABANDONED}
+_CHANGED_NOTHING = {Result.FAILED, Result.ABANDONED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ def carried_of(row: Row) -> Carried:
 
 
 def as_taken(intents: Iterable[Carried]) -> tuple[Taken, ...]:
-    """Those that stopped a workload, or may have: an intent of which nothing is told yet counts as done."""
+    """Those that stopped a workload, or may have: an intent of which nothing is told yet counts as done.
+
+    So does one without effect: some of its pods may have gone before it was put back.
+    """
     return tuple(
         Taken(each.deed.object_uid, each.deed.at_ms, each.deed.team, each.deed.pool, each.deed.frees_parts)
         for each in intents

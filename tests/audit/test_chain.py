@@ -114,7 +114,7 @@ RESULTS = [
     (None, True, Taking("u1", "w", T0)),
     (Result.DONE, True, Taking("u1", "w", T0)),
     (Result.UNDONE, True, Taking("u1", "w", T0, in_vain=True)),
-    (Result.NO_EFFECT, False, Taking("u1", "w", T0, in_vain=True)),
+    (Result.NO_EFFECT, True, Taking("u1", "w", T0, in_vain=True)),
     (Result.FAILED, False, None),
     (Result.ABANDONED, False, None),
 ]
