@@ -66,9 +66,10 @@ class Courier:
 
     def collect(self) -> tuple[Delivery, ...]:
         """What came to an end since, at once. A letter that takes longer than its channel allows ends as not accepted,
-        and its channel is busy until the server lets go of it."""
+        and its channel is busy until the server lets go of it. So does one whose thread has died."""
         found: list[Delivery] = []
         for name, this in list(self._rounds.items()):
+            died = not self._threads[name].is_alive()  # looked at before what it left behind
             with this.lock:
                 found += this.done
                 this.done.clear()
@@ -79,6 +80,12 @@ class Courier:
                     this.given_up = True
                     words = f"its server did not take it within {this.channel.timeout_ms / 1000:g} s"
                     found.append(Delivery(this.letters[this.count], False, words, self._clock()))
+                elif died and this.count < len(this.letters):
+                    this.given_up = True
+                    found += [
+                        Delivery(each, False, "nobody carries it any more", self._clock())
+                        for each in this.letters[this.count :]
+                    ]
                 if this.given_up or this.count == len(this.letters):
                     del self._rounds[name]
         return tuple(found)
