@@ -55,8 +55,8 @@ def test_an_owner_gets_its_gpus_and_the_newest_borrower_runs_again_later(company
 def test_c_forgets_its_lab_is_warned_twice_and_gets_it_back(company: Company, chat: Webhook):
     company.until(lambda: "lab" not in company.running(), "C's lab is taken", 240)
     assert len(chat.heard) == 2
-    company.job("ask", "b", gpus=8)
-    seconds = company.until_runs("ask")
+    company.job("ask", "b", gpus=8, pods=2)  # what the lab's node has now, and one job more
+    seconds = company.until_runs("ask", pods=2)
     assert "train-3" not in company.running(), f"A's newest job gave way ({seconds:.1f} s)"
     company.drop("jobs", "ask")
     company.until_runs("train-3")
