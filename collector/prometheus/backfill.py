@@ -132,7 +132,7 @@ class _Hole:
         span = (one.from_ms, one.until_ms)
         self._voices.forget()
         found = self._understanding.read(
-            sheets(one.answers, self._voices, span[0] - MARGIN_MS, span[1]), *span
+            sheets(one.taken(), self._voices, span[0] - MARGIN_MS, span[1]), *span
         )
         self._began = self._began or bool(found.pages)
         if not self._began:

@@ -1,7 +1,7 @@
 """Slices: a hole's telemetry read span by span, the next ones fetched while the last one is committed."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from queue import Queue
 from threading import Thread
@@ -23,7 +23,7 @@ class Slice:
 
     from_ms: int
     until_ms: int
-    answers: Sequence[Answer]
+    answers: list[Answer]
     questions: int
     partial: str = ""
 
@@ -31,6 +31,11 @@ class Slice:
     def samples(self) -> int:
         """How many samples it has."""
         return sum(answer.samples for answer in self.answers)
+
+    def taken(self) -> Iterator[Answer]:
+        """The answers, each once: who is done with them has them out of memory, and not when the next slice comes."""
+        while self.answers:
+            yield self.answers.pop(0)
 
 
 class Reader:
@@ -105,7 +110,7 @@ class Reader:
                 except TooMuch as error:
                     left += self._less(connection.url, chunk, error)
         except Partial as partial:
-            return Slice(from_ms, until_ms, (), asked, str(partial))
+            return Slice(from_ms, until_ms, [], asked, str(partial))
         return Slice(from_ms, until_ms, answers, asked)
 
     def _less(self, url: str, chunk: Chunk, error: TooMuch) -> list[Chunk]:

@@ -31,7 +31,7 @@ EXPORTER_INTERVAL_MS = 30 * SECOND_MS
 # How far before a span its sheets should begin: what is frozen is known then, and which page follows on which.
 MARGIN_MS = 5 * 60 * SECOND_MS
 _LONGEST_INTERVAL_MS = 600 * SECOND_MS
-_PLANS_KEPT = 64
+_PLANS_KEPT = 8
 # So many numbers, and what is reckoned with them, stay in the processor's cache.
 _IN_CACHE = 16_384
 _Signals = dict[int, list[Floats | None]]
