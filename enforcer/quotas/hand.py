@@ -1,6 +1,6 @@
 """The hand: one cluster's quotas moved turn by turn, as fair shares and bookings change."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -89,15 +89,14 @@ class Quotas:
             return ()
         at_ms = self._doing.wall()
         caps = self.caps()
-        with self._ledger.reading() as cursor:
-            known = lasts(cursor, under.cluster)
+        known = self._known(under)
         closed = self._close(known, under)
         if closed:
-            return closed  # what came of it is known; what follows from that is the next turn's
+            known = self._known(under)
         noticed = self._notice(caps, known, under)
         changes = [
             *_taken_off(caps, known, at_ms),
-            *self._lend(snapshot, promised, policy, known, at_ms),
+            *self._lend(caps, snapshot, promised, policy, known),
             *follow(caps, promised.bookings_at(at_ms), promised.owners_at(at_ms), known, at_ms),
         ]
         moving = Moving(self._doing, self.settings, lambda: self._may(under.epoch))
@@ -113,12 +112,21 @@ class Quotas:
             if not each.raises and outcomes.get(each.cap.uid) != Result.DONE.value
         }
         raised = [each for each in changes if each.raises and each.pool not in late]
-        return (*noticed, *back, *moving.carry_out(raised, common))
+        return (*closed, *noticed, *back, *moving.carry_out(raised, common))
+
+    def _known(self, under: Under) -> Lasts:
+        with self._ledger.reading() as cursor:
+            return lasts(cursor, under.cluster)
 
     def _lend(
-        self, snapshot: Snapshot, promised: Promised, policy: PolicyPart, known: Lasts, at_ms: int
+        self,
+        caps: Sequence[Cap],
+        snapshot: Snapshot,
+        promised: Promised,
+        policy: PolicyPart,
+        known: Lasts,
     ) -> tuple[QuotaChange, ...]:
-        caps = self.caps()
+        at_ms = self._doing.wall()
         teams = {(each.team, each.pool) for each in (*snapshot.workloads, *snapshot.waiting)}
         now = replace(snapshot, at_ms=at_ms, promises=promised.at(at_ms, teams, caps=False))
         useless = unused(now, [each for each in caps if each.moved], known)

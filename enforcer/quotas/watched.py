@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable, Sequence
 
+from collector.kubernetes import talk
 from collector.kubernetes.resources import KUEUE, Resource
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
 from collector.kubernetes.talk import Api
 from collector.kubernetes.values import mapping, text
 from collector.kubernetes.watch import Watcher
+from collector.log import Log
 from enforcer.quotas.cap import CLUSTER_QUEUE, RESOURCE_QUOTA, Cap, read_cap
 
 WATCHED = (
@@ -22,7 +24,6 @@ WATCHED = (
         without="no ClusterQueue follows bookings",
     ),
 )
-CONNECTIONS = len(WATCHED) + 1
 
 
 class Caps:
@@ -66,9 +67,10 @@ class Caps:
 class QuotaWatch:
     """Watches one cluster's quota objects from `start` until `stop`."""
 
-    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int]) -> None:
+    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int], log: Log) -> None:
         self.settings = settings
-        self._api = api
+        self._api, self._log = api, log
+        self._said: dict[str, str] = {}
         self._caps = Caps(settings)
         self._watchers = [Watcher(api, each, self._caps.apply, wall) for each in WATCHED]
 
@@ -88,15 +90,23 @@ class QuotaWatch:
         """Whether all is seen that may be."""
         return all(each.state.settled for each in self._watchers)
 
-    @property
-    def troubles(self) -> dict[str, str]:
-        """Which watches do not go on just now, and what the server said, by resource."""
-        return {
-            each.resource.name: each.state.trouble.detail
-            for each in self._watchers
-            if each.state.trouble is not None
-        }
-
     def all(self) -> tuple[Cap, ...]:
-        """The caps as they are known now."""
+        """The caps as they are known now. What is not watched just now is said once in the log."""
+        for each in self._watchers:
+            self._say(each)
         return self._caps.all()
+
+    def _say(self, watcher: Watcher) -> None:
+        trouble, name = watcher.state.trouble, watcher.resource.name
+        if trouble is None:
+            if self._said.pop(name, None) is not None:
+                self._log.info("watched again", cluster=self.settings.cluster, resource=name)
+        elif trouble.kind not in {talk.ABSENT, self._said.get(name)}:
+            self._said[name] = trouble.kind
+            self._log.warning(
+                "not watched",
+                cluster=self.settings.cluster,
+                resource=name,
+                what=trouble.detail,
+                lost=watcher.resource.without,
+            )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from collector.kubernetes.settings import Settings
-from collector.kubernetes.talk import connect
+from collector.kubernetes.talk import client_of, connect
 from collector.log import Log
 from enforcer.act.actor import Actor
 from enforcer.act.clearing import Pace
@@ -23,9 +23,8 @@ from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.standing import Standing
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from enforcer.promised import Promised
-from enforcer.quotas import watched
 from enforcer.quotas.hand import Quotas
-from enforcer.quotas.watched import QuotaWatch
+from enforcer.quotas.watched import WATCHED, QuotaWatch
 from quartermaster.clock import HOUR_MS, now_ms
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.config.policy import PolicyPart
@@ -120,12 +119,10 @@ def part_of(plane: ControlPlane, token: str) -> KubernetesPart:
 
 def hand(plane: ControlPlane, token: str, chain: Chain, settings: Settings) -> Moved:
     """One that acts with the token's rights, watching."""
-    from collector.kubernetes.talk import client_of
-
     doing = Doing(
         Hands(Wire(client_of(part_of(plane, token), "c", HANDS + 4))), chain, lambda epoch: "", now_ms, Pace()
     )
-    watch = QuotaWatch(settings, connect(part_of(plane, token), "c", watched.CONNECTIONS), now_ms)
+    watch = QuotaWatch(settings, connect(part_of(plane, token), "c", len(WATCHED)), now_ms, Log("plain"))
     quotas = Quotas(doing, chain.ledger, watch, lambda epoch: "")
     quotas.start()
     until(lambda: watch.settled)
