@@ -1,12 +1,17 @@
 """On a real control plane, under the rights of deploy/rbac: quotas raised, given back, restored, and left to people."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from typer.testing import CliRunner
 
+from cli.main import app
 from collector.kubernetes.lent import QUOTA
 from collector.kubernetes.settings import Settings
 from enforcer.act.order import orders_of
@@ -15,15 +20,18 @@ from enforcer.audit.chain import Chain
 from enforcer.idleness import Findings
 from enforcer.plan import Act
 from enforcer.planner import plan
+from enforcer.quotas.change import QuotaChange, patch_of
 from enforcer.quotas.last import lasts
 from enforcer.quotas.restore import restore_quotas
 from enforcer.snapshot import Promise, Snapshot
 from quartermaster.clock import now_ms
 from quartermaster.parts import GPU_PARTS
 from quartermaster.team import Rule
+from sql.ledger import open_ledger
+from sql.upgrade import upgrade
 from tests.enforcer.clusters import UTC
 from tests.quotas.moving import POLICY, UNDER, Moved, hand, outcomes, promised, standing, until
-from tests.quotas.saying import KEY, holds, picture, waits
+from tests.quotas.saying import KEY, cap, holds, picture, waits
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import GROUND, Ground, make_ground
 
@@ -281,3 +289,29 @@ def test_without_the_right_to_patch_it_failed_and_says_so(hands: Hand, ground: G
     assert "403" in deeds[-1].words
     assert hard(ground, path) == "8"
     assert moved.quotas.turn(snapshot, what, POLICY, UNDER, standing()) == ()
+
+
+def test_restore_all_puts_a_quota_back_that_the_ledger_knows_nothing_of(
+    ground: Ground, enforcers_token: str, tmp_path: Path
+):
+    path = limit(ground, 8)
+    raw = ground.plane.call("GET", path)
+    change = QuotaChange(cap(raw), "a", "p", {KEY: "8"}, {KEY: "16"}, "")
+    made = patch_of(change, path, raw, Settings("c"), now_ms())
+    assert made is not None
+    ground.plane.call("PATCH", path, made.body(), "application/json-patch+json")
+    assert hard(ground, path) == "16"
+    kubeconfig = str(ground.plane.kubeconfig_of(enforcers_token))
+    told = {
+        "ledger": {"path": str(tmp_path / "ledger")},
+        "clusters": [{"name": "c", "holders": "kubernetes", "kubernetes": {"kubeconfig": kubeconfig}}],
+    }
+    file = tmp_path / "quartermaster.yaml"
+    file.write_text(yaml.safe_dump(told), encoding="utf-8")
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
+    done = CliRunner().invoke(app, ["--config", str(file), "restore", "--all", "--json"])
+    mine = f"ResourceQuota/{ground.namespace}/gpus"
+    rows = {each["workload"]: each["result"] for each in json.loads(done.stdout)["workloads"]}
+    assert rows[mine] == "done", done.output
+    assert (hard(ground, path), _notes(ground, path)) == ("8", {})
