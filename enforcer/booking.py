@@ -97,7 +97,7 @@ def shortages_without(
 ) -> list[Shortage]:
     """Where more would be promised in a pool than it has, and more than now, were `gone` not beside the bookings.
 
-    So it is with an offer that others have booked since; a pool whose guarantees alone are more than it has is no reason.
+    So it is with an offer that others have booked since. Guarantees that are too many by themselves are no reason.
     """
     most = max(available_parts, _promised(promises, gone.pool))
     theirs = [each for each in bookings if each.pool == gone.pool]

@@ -20,7 +20,7 @@ from quartermaster.person import pseudonym
 from sql.declare import declare
 from sql.ledger import Cursor, Ledger, memory_ledger
 from tests.declare.test_declare import configured
-from tests.usage.small import MINUTE, Small, gpu, m
+from tests.usage.small import CLUSTER, MINUTE, Small, gpu, m
 
 C, POOL = "c", "p"
 NOW = m(600)
@@ -221,8 +221,11 @@ def test_the_accounts_count_them_and_the_accountant_agrees(ledger: Ledger) -> No
     small.promise("b", 4)
     small.pod("x", 0, 60, gpu(0), namespace="a")
     columns = "* exclude (recorded_at) replace (epoch_ms(start_at) as start_at, epoch_ms(end_at) as end_at)"
-    for row in ledger.query(f"select {columns} from quotas_versions where source = 'person'").to_dicts():
-        small.h.quotas.append(records.Quota(**row | {"cluster": small.h.quotas[0].cluster}))
+    written: list[dict[str, Any]] = ledger.query(
+        f"select {columns} from quotas_versions where source = 'person'"
+    ).to_dicts()
+    there: dict[str, Any] = {"cluster": CLUSTER}
+    small.h.quotas += [records.Quota(**{**row, **there}) for row in written]
     found = {
         team: row["guaranteed_pms"] // GPU_PARTS // MINUTE
         for (*_, team), row in small.account().quota.items()
