@@ -33,6 +33,7 @@ from quartermaster.config.acting import Mode
 from quartermaster.ids import content_id
 
 _REMEMBERED_MS = 90 * DAY_MS
+_MOST_NAMED = 3
 Remembered = TypeVar("Remembered", Taken, Taking)
 
 
@@ -81,7 +82,7 @@ class Turns:
         at_ms = self._began_ms
         hearsay = site.listener.heard()
         if not site.live.settled:
-            troubles = "; ".join(f"{name}: {words}" for name, words in sorted(site.live.troubles.items()))
+            troubles = in_short(site.live.troubles)
             words = f"the cluster is not seen in full yet{f' ({troubles})' if troubles else ''}"
             return Refusal(site.cluster, at_ms, (words,))
         if hearsay is None:
@@ -239,3 +240,16 @@ def all_done(group: Sequence[Action], deeds: Sequence[Deed]) -> bool:
     """Whether every action of a group was seen to be done."""
     done = {each.position for each in deeds if each.phase is Phase.OUTCOME and each.result == Result.DONE}
     return len(done) >= len(group)
+
+
+def in_short(troubles: Mapping[str, str]) -> str:
+    """What the server said of resources, each answer once: it is the same of all where the server is away."""
+    of: dict[str, list[str]] = {}
+    for name, words in sorted(troubles.items()):
+        of.setdefault(words, []).append(name)
+    return "; ".join(f"{_named(names)}: {words}" for words, names in of.items())
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -100,3 +100,19 @@ def test_a_url_that_is_not_there_is_said_by_its_reference() -> None:
     courier = Courier(notify("slack", urls=[""]).channels, lambda: 0)
     courier.take([letter()])
     assert told(courier.wait()) == [("slack", "w", False, "the environment variable SLACK is not set", 0)]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_died_keeps_no_channel_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise OSError("half of it is gone")
+
+    monkeypatch.setattr("enforcer.ladder.courier.load", broken)
+    courier = Courier(notify("slack", urls=["json://127.0.0.1:9/"]).channels, lambda: 7)
+    courier.take([letter(), letter(uid="v")])
+    assert sorted(told(courier.wait())) == [
+        ("slack", uid, False, "nobody carries it any more", 7) for uid in "vw"
+    ]
+    monkeypatch.undo()
+    courier.take([letter()])
+    assert len(courier.wait()) == 1

@@ -70,12 +70,15 @@ class Stand:
             doing=None,
             wall=self.clocks.wall,
         )
-        monkeypatch.setattr(loops, "Turns", lambda *given: self.turns)
+        monkeypatch.setattr(loops, "Turns", self._made)
         monkeypatch.setattr(loops, "resume", self._seen(self.resumed))
         monkeypatch.setattr(loops, "notice", self._seen(self.noticed))
         monkeypatch.setattr(loops, "AT_LEAST_EVERY_S", 0.01)
         monkeypatch.setattr(loops, "_TOGETHER_S", 0.0)
         self.loop = Loop(cast(Site, site), "act", self.told.append, self.clocks.steady)
+
+    def _made(self, *given: object) -> Turns:
+        return self.turns
 
     def _seen(self, into: list[list[str]]) -> Callable[[object, Mapping[str, Deed], int], None]:
         def see(doing: object, deeds: Mapping[str, Deed], epoch: int) -> None:

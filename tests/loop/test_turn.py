@@ -42,10 +42,12 @@ def test_what_may_be_done_is_done_and_told(shared: Ledger, cluster: str) -> None
 
 def test_a_cluster_that_is_not_seen_in_full_has_no_plan(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster)
-    stage.live.settled, stage.live.troubles = False, {"pods": "403: no"}
+    stage.live.settled = False
+    stage.live.troubles = {"pods": "403: no"} | dict.fromkeys(("jobs", "nodes", "a", "b", "c"), "away")
     found = stage.turns.turn()
     assert isinstance(found, Refusal)
-    assert found.reasons == ("the cluster is not seen in full yet (pods: 403: no)",)
+    words = "the cluster is not seen in full yet (a, b, c and 2 more: away; pods: 403: no)"
+    assert found.reasons == (words,)
 
 
 def test_a_ledger_that_does_not_tell_has_no_plan(shared: Ledger, cluster: str) -> None:
