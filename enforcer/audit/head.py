@@ -28,16 +28,18 @@ class Herald:
     _told: Head | None = None
 
     def tell(self, at_ms: int) -> None:
-        """Tell where the chain ends, if this process wrote to it since it was told last. Raises LedgerError."""
-        if self.chain.written == self._told:
+        """Tell where the chain ends, if this process wrote to it since it was told last. Raises LedgerError: then it is
+        told the next time."""
+        written = self.chain.written
+        if written == self._told:
             return
-        self._told = self.chain.written
         head = self.chain.head()
         self.log.info("audit head", cluster=self.chain.cluster, number=head.number, row_hash=head.row_hash)
         if self.also is not None:
             self.also(head.text)
         if self.file is not None:
             publish(self.file, self.chain.cluster, head, at_ms)
+        self._told = written
 
 
 def publish(file: Path, cluster: str, head: Head, at_ms: int) -> None:

@@ -80,6 +80,7 @@ class Turns:
         site = self._site
         self._began_ms, self._began_s = site.wall(), self._clock()
         at_ms = self._began_ms
+        site.herald.tell(at_ms)  # what could not be told after the last turn: nothing is done before it is
         hearsay = site.listener.heard()
         if not site.live.settled:
             troubles = in_short(site.live.troubles)

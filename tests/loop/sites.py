@@ -1,14 +1,18 @@
 """A site for tests of the loop: a ledger in memory, its audit and the planner are real; the cluster is a snapshot."""
 
+import io
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
+from collector.log import Log
 from enforcer.act.order import Order, Under, came_of
 from enforcer.act.seen import Seen
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase, Result
+from enforcer.audit.head import Herald
 from enforcer.guard.refused import Refused
 from enforcer.guard.switches import Freeze
 from enforcer.ladder.warner import Warner
@@ -163,13 +167,10 @@ class Actor:
 
 
 class Nobody:
-    """Moves no quota, tells nobody of the audit's head."""
+    """Moves no quota."""
 
     def turn(self, *given: object) -> tuple[Deed, ...]:
         return ()
-
-    def tell(self, at_ms: int) -> None:
-        pass
 
 
 class Stage:
@@ -186,6 +187,7 @@ class Stage:
         ran_ms: int = HOUR_MS,
         policy: PolicyPart | None = None,
         is_new: bool = False,
+        audit_file: Path | None = None,
     ) -> None:
         self.snapshot = replace(snapshot or owners(), cluster=cluster)
         self.clocks = Clocks()
@@ -211,7 +213,7 @@ class Stage:
             "actor": self.actor,
             "warner": Warner(ledger, cluster, NotifyPart()),
             "quotas": Nobody(),
-            "herald": Nobody(),
+            "herald": Herald(self.chain, Log(io.StringIO()), audit_file),
             "wall": self.clocks.wall,
         }
         self.site = Site(**parts)

@@ -1,16 +1,19 @@
 """A turn: what stops it from acting, whatever clocks say, and what follows when something is not done after all."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from enforcer.audit.deed import Deed, Phase
+from enforcer.audit.head import published
 from enforcer.audit.requests import Kind, Request, ask, unanswered
 from enforcer.freshness import Refusal
 from enforcer.guard.refused import Reason
 from enforcer.guard.switches import Freeze, Switch
 from enforcer.loop.turn import Turned
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS
+from quartermaster.errors import LedgerError
 from sql.ledger import Ledger
 from tests.enforcer.clusters import NOW
 from tests.guard.cases import rules
@@ -192,3 +195,19 @@ def test_an_approval_of_what_has_changed_since_is_void(shared: Ledger, cluster: 
 def test_act_goes_no_further_than_the_policy(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster, asked="act", policy=rules(mode="plan"))
     assert (reasons(turned(stage)), stage.actor.stopped) == ({Reason.MODE}, [])
+
+
+def test_nothing_more_is_done_while_the_audits_head_cannot_be_told(
+    shared: Ledger, cluster: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "away" / "heads"
+    stage = Stage(shared, cluster, policy=rules(a_cycle=1), audit_file=file)
+    for _ in range(3):
+        with pytest.raises(LedgerError, match="cannot be written"):
+            stage.turns.turn()
+    assert len(stage.actor.stopped) == 1
+    file.parent.mkdir()
+    turned(stage)
+    assert len(stage.actor.stopped) == 2
+    heads = published(file, cluster)
+    assert heads[stage.chain.head().number] == stage.chain.head().row_hash
