@@ -213,7 +213,7 @@ class Stage:
             "actor": self.actor,
             "warner": Warner(ledger, cluster, NotifyPart()),
             "quotas": Nobody(),
-            "herald": Herald(self.chain, Log(io.StringIO()), audit_file),
+            "herald": Herald(self.chain, Log(stream=io.StringIO()), audit_file),
             "wall": self.clocks.wall,
         }
         self.site = Site(**parts)
