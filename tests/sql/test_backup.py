@@ -12,8 +12,7 @@ from quartermaster.clock import now_ms
 from quartermaster.errors import InputError, LedgerError
 from sql.backup import backup, read_manifest, restore, verify
 from sql.ledger import Ledger, memory_ledger, open_ledger
-from sql.upkeep import compact
-from tests.ledgers import new_ledger
+from tests.ledgers import new_ledger, tend
 
 
 def rows_of(number: int) -> dict[str, pl.DataFrame]:
@@ -40,7 +39,7 @@ def test_what_was_backed_up_comes_back(place: Any, elsewhere: tuple[Path, str], 
     with open_ledger(place.folder, place.catalog) as ledger:
         for number in range(9):
             ledger.append(f"w/1/{number}", rows_of(number))
-        compact(ledger, now_ms())
+        tend(ledger, now_ms())
         ledger.write(
             "w/1/delete", lambda cursor: cursor.execute("delete from samples where series_id = 0") and None
         )
@@ -55,7 +54,7 @@ def test_what_was_backed_up_comes_back(place: Any, elsewhere: tuple[Path, str], 
         assert counts_of(ledger) == (9 * 149, 9)
         assert ledger.committed("w/1/3")
         assert ledger.append("w/1/after", rows_of(99))
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         assert counts_of(ledger) == (9 * 149 + 150, 10)
     with pytest.raises(InputError, match="there is a ledger in"):
         restore(tmp_path / "backup", *elsewhere)

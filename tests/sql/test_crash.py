@@ -24,6 +24,7 @@ from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
 from sql.upkeep import compact
 from sql.writer import key
+from tests.ledgers import tend
 
 SPAWN = multiprocessing.get_context("spawn")
 ROWS = 120
@@ -235,7 +236,7 @@ def test_a_full_disk_loses_nothing_and_says_what_to_do(small_disk: Path) -> None
         assert "free space" in told.hint
         judge_writer(ledger, 1, written)
         with pytest.raises(LedgerError, match="is full"):
-            compact(ledger, now_ms(), everything=True)
+            tend(ledger, now_ms(), everything=True)
         judge_writer(ledger, 1, written)
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     with open_ledger(small_disk) as ledger:
@@ -243,7 +244,7 @@ def test_a_full_disk_loses_nothing_and_says_what_to_do(small_disk: Path) -> None
         for number in range(written, written + 3):
             ledger.append(key("w1", 1, number), rows_of(1, number))
         judge_writer(ledger, 1, written + 2)
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         judge_writer(ledger, 1, written + 2)
 
 

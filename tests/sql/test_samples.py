@@ -13,8 +13,7 @@ from sql.backup import backup, restore
 from sql.ledger import Cursor, Ledger, memory_ledger, open_ledger
 from sql.retention import Retention
 from sql.samples import write_samples
-from sql.upkeep import compact
-from tests.ledgers import new_ledger
+from tests.ledgers import new_ledger, tend
 
 SEPTEMBER_MS, OCTOBER_MS = from_iso("2026-09-30T23:00:00"), from_iso("2026-10-01T00:00:00")
 HOSTILE = "it's=a/b %20ü*"
@@ -89,26 +88,26 @@ def test_upkeep_keeps_such_files_as_its_own(ledger: Ledger) -> None:
     first = take_up(ledger, "w/1/1", "c", rows_of("c"))
     ledger.append("w/1/2", {"samples": rows_of("c", from_ms=SEPTEMBER_MS + 3 * HOUR_MS)})
     told = [(["c", "2026", "10"], [0, 1, 2])] * 2 + [(["c", "2026", "9"], [0, 1, 2])]
-    assert [step.what for step in compact(ledger, now_ms()) if step.table == "samples"] == ["place"]
+    assert [step.what for step in tend(ledger, now_ms()) if step.table == "samples"] == ["place"]
     assert ledger.query(partitions).rows() == told
-    assert not any(step.what == "place" for step in compact(ledger, now_ms()))
+    assert not any(step.what == "place" for step in tend(ledger, now_ms()))
     more = take_up(ledger, "w/1/3", "c", rows_of("c", from_ms=OCTOBER_MS + DAY_MS))
     sums = (
         "select count(*), sum(power_dw), sum(energy_j), count(distinct (series_id, sampled_at)) from samples"
     )
     before = ledger.query(sums).rows()
-    compact(ledger, now_ms(), everything=True)
+    tend(ledger, now_ms(), everything=True)
     assert ledger.query(sums).rows() == before
     assert ledger.query(partitions).rows() == told[1:]
-    compact(ledger, now_ms() + DAY_MS, everything=True)
+    tend(ledger, now_ms() + DAY_MS, everything=True)
     assert ledger.query(sums).rows() == before
     assert [file.exists() for file in (*first, *more)] == [True, False, False]
     rolled = pl.DataFrame(
         {"cluster": ["c"], "snapshot_id": [99], "rolled_until_at": [OCTOBER_MS + 9 * DAY_MS]}
     )
     ledger.append("mark/1/1", {"rollup_marks": rolled})
-    compact(ledger, now_ms() + 9 * DAY_MS, everything=True, keep=Retention(tables_ms={"samples": DAY_MS}))
-    compact(ledger, now_ms() + 20 * DAY_MS, everything=True)
+    tend(ledger, now_ms() + 9 * DAY_MS, everything=True, keep=Retention(tables_ms={"samples": DAY_MS}))
+    tend(ledger, now_ms() + 20 * DAY_MS, everything=True)
     assert one(ledger, "select count(*) from samples") == 0
     assert not list((ledger.catalog.data / "main" / "samples").rglob("*.parquet"))
 
@@ -131,7 +130,7 @@ def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> 
         long_ago = time.time() - 2 * 86_400
         for file in (*files, *taken):
             os.utime(file, (long_ago, long_ago))
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         assert not any(file.exists() for file in files)
         assert one(ledger, "select count(*) from samples") == 1200
 

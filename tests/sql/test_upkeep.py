@@ -19,7 +19,7 @@ from sql.retention import Retention
 from sql.state import state
 from sql.upgrade import upgrade
 from sql.upkeep import Pace, compact, inlined, mergeable
-from tests.ledgers import lay_ledger, new_ledger
+from tests.ledgers import lay_ledger, new_ledger, tend
 
 T0 = 1_790_000_000_000
 
@@ -65,11 +65,11 @@ def test_small_files_become_few_and_no_row_changes(ledger: Ledger) -> None:
     fill(ledger, 12)
     before = sums_of(ledger)
     assert (files_of(ledger), inlined(ledger)["watermarks"]) == (12, 12)
-    steps = compact(ledger, now_ms(), budget_s=30)
+    steps = tend(ledger, now_ms())
     assert {step.what for step in steps} >= {"merge"}
     assert files_of(ledger) < 8
     assert inlined(ledger)["watermarks"] == 12
-    compact(ledger, now_ms(), budget_s=30, everything=True)
+    tend(ledger, now_ms(), everything=True)
     assert files_of(ledger) == 1
     assert inlined(ledger) == {}
     assert sums_of(ledger) == before
@@ -79,9 +79,9 @@ def test_small_files_become_few_and_no_row_changes(ledger: Ledger) -> None:
 
 def test_nothing_to_do_is_nothing_done() -> None:
     with memory_ledger() as ledger:
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         before = ledger.query("select count(*) from ducklake_snapshots('lake')").item()
-        assert [step for step in compact(ledger, now_ms(), everything=True) if step.things] == []
+        assert [step for step in tend(ledger, now_ms(), everything=True) if step.things] == []
         assert ledger.query("select count(*) from ducklake_snapshots('lake')").item() == before
 
 
@@ -131,11 +131,11 @@ def test_merging_goes_by_partition_and_size(ledger: Ledger) -> None:
 def test_files_go_when_their_grace_is_over(ledger: Ledger) -> None:
     fill(ledger, 9)
     now = now_ms()
-    compact(ledger, now, everything=True)
+    tend(ledger, now, everything=True)
     assert files_on_disk(ledger) >= 10
-    compact(ledger, now + 5 * HOUR_MS, everything=True)
+    tend(ledger, now + 5 * HOUR_MS, everything=True)
     assert files_on_disk(ledger) >= 10
-    compact(ledger, now + 7 * HOUR_MS, everything=True)
+    tend(ledger, now + 7 * HOUR_MS, everything=True)
     assert files_on_disk(ledger) <= 3
     assert sums_of(ledger)[0] == 9 * 150
 
@@ -145,13 +145,13 @@ def test_a_killed_writers_files_go_after_a_day(tmp_path: Path) -> None:
         fill(ledger, 1)
         orphan = ledger.catalog.data / "main" / "samples" / "left.parquet"
         orphan.write_bytes(b"PAR1")
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         assert orphan.exists()
-        compact(ledger, now_ms() + 2 * DAY_MS, everything=True)
+        tend(ledger, now_ms() + 2 * DAY_MS, everything=True)
         assert orphan.exists(), "a day by the machine's own clock has not passed"
         long_ago = time.time() - 2 * 86_400
         os.utime(orphan, (long_ago, long_ago))
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         assert not orphan.exists()
         assert sums_of(ledger)[0] == 150
 
@@ -161,13 +161,13 @@ def test_snapshots_are_forgotten_but_never_past_the_rollups_last(ledger: Ledger)
     last = int(ledger.query("select max(snapshot_id) from ducklake_snapshots('lake')").item())
     marks = pl.DataFrame({"cluster": ["c", "d"], "snapshot_id": [last, last - 2], "recorded_at": [5, 5]})
     ledger.append("mark/1/1", {"rollup_marks": marks})
-    compact(ledger, now_ms() + 6 * DAY_MS, everything=True)
+    tend(ledger, now_ms() + 6 * DAY_MS, everything=True)
     assert ledger.query("select min(snapshot_id) from ducklake_snapshots('lake')").item() == 0
-    compact(ledger, now_ms() + 8 * DAY_MS, everything=True)
+    tend(ledger, now_ms() + 8 * DAY_MS, everything=True)
     assert ledger.query("select min(snapshot_id) from ducklake_snapshots('lake')").item() == last - 2
     later = pl.DataFrame({"cluster": ["d"], "snapshot_id": [last], "recorded_at": [9]})
     ledger.append("mark/1/2", {"rollup_marks": later})
-    compact(ledger, now_ms() + 8 * DAY_MS, everything=True)
+    tend(ledger, now_ms() + 8 * DAY_MS, everything=True)
     assert ledger.query("select min(snapshot_id) from ducklake_snapshots('lake')").item() == last
     new = f"ducklake_table_insertions('lake', 'main', 'samples', {last}, {last})"
     assert ledger.query(f"select count(*) from {new}").item() == 150
@@ -180,11 +180,11 @@ def test_old_samples_go_when_they_are_rolled_up(ledger: Ledger) -> None:
     fill(ledger, 2, cluster="d")
     keep = Retention(tables_ms={"samples": DAY_MS})
     now = T0 + 3010 * 30_000
-    compact(ledger, now, keep=keep)
+    tend(ledger, now, keep=keep)
     assert sums_of(ledger)[0] == 900
     rolled = pl.DataFrame({"cluster": ["c"], "snapshot_id": [1], "rolled_until_at": [now]})
     ledger.append("mark/1/1", {"rollup_marks": rolled})
-    compact(ledger, now, keep=keep)
+    tend(ledger, now, keep=keep)
     assert ledger.query("select cluster, count(*) from samples group by 1 order by 1").rows() == [
         ("c", 300),
         ("d", 300),
@@ -203,7 +203,7 @@ def test_evidence_is_never_retired() -> None:
 def test_deleted_rows_are_written_out_of_their_files(ledger: Ledger) -> None:
     ledger.append("c/1/1", batch_of(1, devices=400))
     ledger.write("a/1/1", lambda cursor: cursor.execute("delete from samples where series_id < 300") and None)
-    steps = compact(ledger, now_ms(), everything=True)
+    steps = tend(ledger, now_ms(), everything=True)
     assert "rewrite" in {step.what for step in steps}
     assert sums_of(ledger)[0] == 100
 
@@ -228,8 +228,8 @@ def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(
         ledger.append("p/1/3", {"cuts": pl.DataFrame({"reason": ["price"]})})
         later = now_ms() + 8 * DAY_MS
         if in_passing:
-            compact(ledger, later)
-        compact(ledger, later, everything=True)
+            tend(ledger, later)
+        tend(ledger, later, everything=True)
     assert has_name(names[0]) == has_name(names[-1]) == []
     assert has_name(names[1])
     with open_ledger(tmp_path) as ledger:
@@ -252,7 +252,7 @@ def test_statistics_name_nobody_on_any_catalog(place: Any) -> None:
         ledger.append("p/1/1", {"people": people})
         assert ledger.query(bounds).row(0) == ("Tricia000", "Tricia299")
         erase(ledger, 299, "reader", now_ms())
-        compact(ledger, now_ms() + 8 * DAY_MS, everything=True)
+        tend(ledger, now_ms() + 8 * DAY_MS, everything=True)
         assert ledger.query(bounds).is_empty()
         assert ledger.query("select count(*) from people where name > 'Tricia100'").item() == 198
 
@@ -279,7 +279,7 @@ def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
         threads = [threading.Thread(target=read), threading.Thread(target=write)]
         for thread in threads:
             thread.start()
-        steps = compact(ledger, now_ms(), budget_s=30, everything=True)
+        steps = tend(ledger, now_ms(), everything=True)
         threads[1].join()
         stop.set()
         threads[0].join()
@@ -299,7 +299,7 @@ def test_upkeep_waits_for_those_who_read(tmp_path: Path) -> None:
             assert compact(ledger, now_ms(), everything=True, budget_s=0.2) == []
             assert cursor.execute("select count(*) from samples").fetchone() == before
         assert files_of(ledger) == 9
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
         assert files_of(ledger) == 1
 
 
@@ -315,7 +315,7 @@ def test_the_state_tells_what_there_is(ledger: Ledger) -> None:
     unsafe = [warning for warning in now.warnings if "fsync" in warning]
     assert len(unsafe) == (1 if ledger.kind == "postgres" else 0)
     with contextlib.suppress(InputError):
-        compact(ledger, now_ms(), everything=True)
+        tend(ledger, now_ms(), everything=True)
     assert state(ledger).files_to_remove == 3
 
 
