@@ -116,7 +116,6 @@ def test_an_offer_from_now_on_makes_room_for_a_booking(run: Run) -> None:
         (("vision", "0", "--pool", "h100"), "about no GPUs"),
         (("vision", "1", "--pool", "h100", "--from", "2026-02-30"), "'2026-02-30' is no day"),
         (("vision", "1", "--pool", "h100", "--from", day(-3)), "begins in the past"),
-        (("vision", "1", "--pool", "h100", "--from", day(99)), "ends before it begins"),
         (("vision", "1", "--pool", "h100", "--cluster", "nowhere"), "there is no cluster 'nowhere'"),
     ],
 )
