@@ -11,7 +11,7 @@ from enforcer.freshness import Refusal
 from enforcer.loop.fault import in_words
 from enforcer.loop.site import Site
 from enforcer.loop.turn import Turned, Turns
-from quartermaster.clock import DAY_MS, steady_s
+from quartermaster.clock import DAY_MS, MINUTE_MS, steady_s
 from quartermaster.config.acting import Mode
 from quartermaster.errors import QuartermasterError
 
@@ -20,6 +20,7 @@ AT_LEAST_EVERY_S = 10.0
 _TOGETHER_S = 0.05
 _SETTLE_S, _LOOK_EVERY_S = 60.0, 0.05
 _NOTICE_EVERY_S, _NOTICED_MS = 60.0, DAY_MS
+_BY_HAND_MS = MINUTE_MS  # how long what a person's own command has begun is left to it
 
 
 class Loop:
@@ -109,15 +110,25 @@ class Loop:
         again = epoch == self._resumed_epoch and now_s - self._resumed_s < AT_LEAST_EVERY_S
         if not epoch or (woken and again):
             return
-        intents = {each.row_hash: each.deed for each in site.chain.open_intents()}
+        opened = site.chain.open_intents()
+        since_ms = site.wall() - _BY_HAND_MS
+        intents = {
+            each.row_hash: each.deed for each in opened if each.deed.epoch or each.deed.at_ms < since_ms
+        }
         if intents:
             resume(site.doing, intents, epoch)
         if now_s - self._noticed_s >= _NOTICE_EVERY_S:
             self._noticed_s = now_s
-            stopped = site.chain.stopped(site.wall() - _NOTICED_MS)
-            notice(
-                site.doing,
-                {each.row_hash: each.deed for each in stopped if each.result == Result.DONE},
-                epoch,
-            )
+            self._notice({each.deed.object_uid for each in opened}, epoch)
         self._resumed_epoch, self._resumed_s = epoch, now_s
+
+    def _notice(self, under_way: set[str], epoch: int) -> None:
+        """See who of the stopped was started by somebody else; not those of whom something is under way."""
+        site = self._site
+        stopped = {
+            each.row_hash: each.deed
+            for each in site.chain.stopped(site.wall() - _NOTICED_MS)
+            if each.result == Result.DONE and each.deed.object_uid not in under_way
+        }
+        if stopped:
+            notice(site.doing, stopped, epoch)

@@ -14,6 +14,7 @@ from enforcer.loop import loop as loops
 from enforcer.loop.loop import Loop
 from enforcer.loop.site import Site
 from quartermaster.errors import LedgerError
+from tests.enforcer.clusters import NOW
 from tests.loop.sites import Clocks, Leader
 
 
@@ -154,8 +155,9 @@ def test_it_ends_after_the_turn_that_is_under_way_and_settles(stand: Callable[..
     assert (here.turns.taken, here.turns.settled) == (taken, 1)
 
 
-def open_intent(row_hash: str, result: str = "") -> Any:
-    return SimpleNamespace(row_hash=row_hash, deed=None, result=result)
+def open_intent(row_hash: str, result: str = "", *, epoch: int = 3, at_ms: int = NOW) -> Any:
+    deed = SimpleNamespace(object_uid=f"uid-{row_hash}", epoch=epoch, at_ms=at_ms)
+    return SimpleNamespace(row_hash=row_hash, deed=deed, result=result)
 
 
 def test_what_is_open_is_gone_on_with_also_where_events_never_end(stand: Callable[..., Stand]) -> None:
@@ -192,3 +194,14 @@ def test_who_was_started_by_somebody_else_is_looked_for_once_a_minute(stand: Cal
     here.clocks.go_on(1_000)
     here.turn(woken=False)
     assert here.noticed == [["a"], ["a"]]
+
+
+def test_what_a_person_restores_just_now_is_left_to_their_command(stand: Callable[..., Stand]) -> None:
+    here = stand("well")
+    here.chain.opened = [open_intent("a", epoch=0)]
+    here.chain.held = [open_intent(each, Result.DONE.value) for each in "ab"]
+    here.turn(woken=False)
+    assert (here.resumed, here.noticed) == ([], [["b"]])
+    here.clocks.go_on(60_001)  # its process died
+    here.turn(woken=False)
+    assert here.resumed == [["a"]]
