@@ -7,6 +7,7 @@ DEV := .venv/.dev
 RUN := .venv/bin
 ROOMS := quartermaster sql collector analytics simulator enforcer dashboards cli
 ARGS ?=
+COVERAGE := --cov --cov-report=term:skip-covered
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
@@ -37,10 +38,10 @@ demo: $(BASE)  ## a GPU cluster's week, from metrics to each team's bill, in abo
 	@$(RUN)/python -m cli demo $(ARGS)
 
 test: $(DEV)  ## the whole test suite (ARGS="-k name -n0" to narrow it)
-	@$(RUN)/python -m pytest -m "not soak" $(ARGS)
+	@$(RUN)/python -m pytest -m "not soak" $(if $(CI),$(COVERAGE)) $(ARGS)
 
-coverage: $(DEV)  ## the same, with the lines and branches that no test reaches
-	@$(RUN)/python -m pytest -m "not soak" --cov --cov-report=term:skip-covered $(ARGS)
+coverage: $(DEV)  ## the same, with the lines and branches that no test reaches; with CI set `make test` tells them too
+	@$(RUN)/python -m pytest -m "not soak" $(COVERAGE) $(ARGS)
 
 servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
 	@$(PYTHON) -S -m tests.servers.build $(ARGS)
