@@ -4,7 +4,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from collector.dcgm import plausible
+from collector.dcgm.metrics import SIGNALS
 from collector.prometheus.command import Backfilled, backfill_of
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from quartermaster.config.model import Configuration
@@ -213,6 +217,15 @@ def test_however_it_is_sliced_it_is_the_same(
     pieces = (ledger.query(query), gaps(ledger))
     assert pieces[0].equals(whole[0])
     assert pieces[1] == whole[1]
+
+
+@given(
+    st.lists(st.sampled_from([*plausible.BLANKS, 0.5, np.nan, np.inf]) | st.floats(-1e13, 1e16), max_size=20)
+)
+def test_a_column_is_stored_as_its_numbers_on_a_page_are(numbers: list[float]) -> None:
+    page = np.repeat(np.array(numbers, np.float64)[:, np.newaxis], len(SIGNALS), axis=1)
+    columns = [plausible.stored_column(page[:, signal], signal) for signal in range(len(SIGNALS))]
+    assert np.array_equal(np.stack(columns, axis=1), plausible.stored(page), equal_nan=True)
 
 
 def with_memory(ledger: Ledger) -> None:
