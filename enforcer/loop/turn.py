@@ -96,7 +96,7 @@ class Turns:
         apart_ms = look.snapshot.at_ms - at_ms
         snapshot = replace(
             look.snapshot,
-            promises=hearsay.promised.at(at_ms, teams),
+            promises=hearsay.promised.at(at_ms, teams, caps=not site.ruling.policy.acting.lend),
             takings=tuple(later(each, apart_ms) for each in look.snapshot.takings),
         )
         look = replace(look, snapshot=snapshot)
