@@ -24,6 +24,7 @@ MARKS = {
     "postgres_server": "postgres",
     "prometheus": "prometheus",
     "control_plane": "controlplane",
+    "api_server": "controlplane",
     "kueue": "kueue",
     "s3_server": "s3",
     "nvml_library": "nvml",
