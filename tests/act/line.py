@@ -3,12 +3,16 @@
 import http.client
 import json
 import ssl
+import time
 import urllib.error
 from email.message import Message
 from io import BytesIO
 from typing import Any
 
 from tests.servers.controlplane import ControlPlane
+
+# The API server ends a connection on which nothing was asked for a minute and a half.
+_KEPT_S = 20.0
 
 
 class Line:
@@ -17,14 +21,13 @@ class Line:
     def __init__(self, plane: ControlPlane) -> None:
         self._port = plane.port
         self._trusted = ssl.create_default_context(cafile=plane.certificate.certificate)
-        self._idle: list[http.client.HTTPSConnection] = []
+        self._idle: list[tuple[float, http.client.HTTPSConnection]] = []  # since when each is
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         """The answer; nothing is sent twice."""
-        try:
-            server = self._idle.pop()
-        except IndexError:
-            server = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._trusted)
+        server = self._open() or http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=30, context=self._trusted
+        )
         try:
             server.request(method, path, body, headers)
             answer = server.getresponse()
@@ -32,13 +35,25 @@ class Line:
         except BaseException:
             server.close()
             raise
-        self._idle.append(server)
+        self._idle.append((time.monotonic(), server))
         return told
+
+    def _open(self) -> http.client.HTTPSConnection | None:
+        """A connection that is surely open still: between a module's tests others run, and the server hangs up."""
+        while self._idle:
+            try:
+                since_s, server = self._idle.pop()
+            except IndexError:  # another thread was faster
+                return None
+            if time.monotonic() - since_s < _KEPT_S:
+                return server
+            server.close()
+        return None
 
     def close(self) -> None:
         """Hang up."""
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop()[1].close()
 
     def call(
         self, token: str, method: str, path: str, body: Any = None, kind: str = "application/json"
