@@ -26,6 +26,8 @@ _CHUNK = 64 * 1024
 # Lines are understood together, so that a lock is not taken for each.
 _TOGETHER = 200
 _LONGEST_LINE = 64 * 1024 * 1024
+# Its own: a thread that goes on in the background leaves everybody else's random numbers alone.
+_dice = random.Random()  # noqa: S311
 
 Deliver = Callable[[list[Event]], None]
 
@@ -119,7 +121,7 @@ class Watcher:
             self._version = versions[following]
             if following:
                 return pause_s
-        wait_s = pause_s * random.uniform(0.8, 1.2)  # noqa: S311
+        wait_s = pause_s * _dice.uniform(0.8, 1.2)
         if trouble.retry_after_s is not None:
             wait_s = max(wait_s, trouble.retry_after_s)
         if trouble.kind in {talk.FORBIDDEN, talk.ABSENT}:
@@ -137,7 +139,7 @@ class Watcher:
             sendInitialEvents="true",
             resourceVersionMatch="NotOlderThan",
             allowWatchBookmarks="true",
-            timeoutSeconds=str(random.randint(*_WATCH_S)),  # noqa: S311
+            timeoutSeconds=str(_dice.randint(*_WATCH_S)),
         )
         self._begin()
         self._follow(query, listing=True)
@@ -147,7 +149,7 @@ class Watcher:
             watch="true",
             resourceVersion=self._at,
             allowWatchBookmarks="true",
-            timeoutSeconds=str(random.randint(*_WATCH_S)),  # noqa: S311
+            timeoutSeconds=str(_dice.randint(*_WATCH_S)),
         )
         self._follow(query, listing=False)
 

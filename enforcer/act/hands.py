@@ -17,6 +17,7 @@ from enforcer.act.wire import PATCH, Reply, Silence, Wire
 May = Callable[[], str]  # why nothing may be done any more; "" while it may
 _TRIES = 5
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0)
+_dice = random.Random()  # noqa: S311  its own, as several threads pause by it
 _CONFLICT = {409, 422}
 _BUSY = 429
 
@@ -96,7 +97,7 @@ class Hands:
 
     def _wait(self, turn: int, at_least_s: float | None) -> None:
         if turn + 1 < _TRIES:
-            pause_s = _PAUSES_S[min(turn, len(_PAUSES_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
+            pause_s = _PAUSES_S[min(turn, len(_PAUSES_S) - 1)] * _dice.uniform(0.8, 1.2)
             self._pause(max(pause_s, at_least_s or 0.0))
 
 

@@ -115,7 +115,7 @@ class Promised:
 
     promises: tuple[Promise, ...]
 
-    def at(self, at_ms: int, teams: object) -> tuple[Promise, ...]:
+    def at(self, at_ms: int, teams: object, *, caps: bool) -> tuple[Promise, ...]:
         return self.promises
 
 
