@@ -20,7 +20,7 @@ from .conftest import Answer, Server, drip, hang, page, reply, running
 
 def settings(**changes: object) -> DcgmPart:
     return DcgmPart().model_copy(
-        update={"interval_ms": 2000, "timeout_ms": 300, "max_page_mib": 1, **changes}
+        update={"interval_ms": 2000, "timeout_ms": 10_000, "max_page_mib": 1, **changes}
     )
 
 
@@ -55,10 +55,10 @@ FAULTS: dict[str, tuple[bytes | Answer, str]] = {
 async def test_each_fault_has_its_reason(server: Server, answer: bytes | Answer, reason: str) -> None:
     server.answers["/metrics"] = answer
     began = time.monotonic()
-    found = await get(server, "/metrics")
+    found = await get(server, "/metrics", timeout_ms=300 if reason == "timeout" else 10_000)
     assert isinstance(found, Failure)
     assert found.reason == reason
-    assert time.monotonic() - began < 10  # what hangs or drips does so for longer
+    assert time.monotonic() - began < 20  # what hangs or drips does so for longer
 
 
 async def test_nobody_listens_or_somebody_speaks_no_http(server: Server) -> None:

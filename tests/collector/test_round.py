@@ -19,10 +19,15 @@ HTML = b"<!doctype html>\n<html><body>Welcome to nginx!</body></html>\n"
 
 
 async def rounds(
-    server: Server, paths: list[str], times: list[tuple[int, dict[str, bytes | Answer]]]
+    server: Server,
+    paths: list[str],
+    times: list[tuple[int, dict[str, bytes | Answer]]],
+    timeout_ms: int = 10_000,
 ) -> list[Outcome]:
     """The outcomes of rounds at the given times, each with the answers that it changes."""
-    settings = DcgmPart().model_copy(update={"interval_ms": 30_000, "timeout_ms": 250, "max_page_mib": 1})
+    settings = DcgmPart().model_copy(
+        update={"interval_ms": 30_000, "timeout_ms": timeout_ms, "max_page_mib": 1}
+    )
     targets = [Target("c", server.url(path)) for path in paths]
     outcomes: list[Outcome] = []
     async with Fetcher(settings) as fetcher:
@@ -98,6 +103,7 @@ async def test_each_fault_is_a_gap_and_no_sample(server: Server, answer: bytes |
             (90_000, {"/n2": page("n2", energy_mj=5_000_000)}),
             (120_000, {"/n1": page("n1", energy_mj=9_000_000), "/n2": page("n2", energy_mj=7_000_000)}),
         ],
+        timeout_ms=1_000 if reason == "timeout" else 10_000,
     )
     assert gaps_of(outcomes) == [(60_000, 120_000, "n1", reason)]
     assert [outcome.samples for outcome in outcomes] == [4, 2, 2, 4], (
@@ -121,7 +127,7 @@ async def test_frozen_telemetry_is_a_gap_from_the_last_change_on(server: Server)
 
 
 async def test_who_leaves_keeps_no_open_gap(server: Server) -> None:
-    settings = DcgmPart().model_copy(update={"timeout_ms": 250})
+    settings = DcgmPart().model_copy(update={"timeout_ms": 10_000})
     target = Target("c", server.url("/none"))
     async with Fetcher(settings) as fetcher:
         made = Round("c", 30_000, fetcher)
