@@ -1,5 +1,7 @@
 """By which object what names a queue is stopped: Kueue's own, where there is a Kueue and it has exactly one."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from collector.kubernetes.values import Json
@@ -15,7 +17,7 @@ from enforcer.plan import Act, Action, Cause, Target
 from tests.act.acting import UNDER, Paper, doing, fine
 from tests.act.bare import Bare
 from tests.act.test_ways import applied
-from tests.servers.objects import define
+from tests.servers.objects import define, undefine
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 MEANT = Meant(1_764_554_400_000, "c", "p" * 64, 7, "stop")
@@ -50,6 +52,14 @@ def test_what_is_in_a_queue_is_deactivated_and_activated_again():
     assert (told.kind, told.name, told.uid) == ("Job", "j", "uid-j")
 
 
+@pytest.fixture
+def without_kueue(bare: Bare) -> Iterator[None]:
+    """A server without Kueue before and after: other tests act there under rights that know of none."""
+    yield
+    undefine(bare.plane, "kueue.x-k8s.io", "v1beta1", "workloads")
+
+
+@pytest.mark.usefixtures("without_kueue")
 def test_where_there_is_no_kueue_its_label_is_a_label_and_else_its_object_counts(bare: Bare):
     paper = Paper()
     acts = doing(bare.plane, paper)

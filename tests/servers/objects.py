@@ -56,3 +56,16 @@ def define(
         else:
             return
     raise TimeoutError(f"{plural}.{group} is not served after 30 s")
+
+
+def undefine(plane: ControlPlane, group: str, version: str, plural: str) -> None:
+    """Take a custom resource away from a server that others use too; no longer served once this returns."""
+    plane.call("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}")
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            plane.call("GET", f"/apis/{group}/{version}/{plural}")
+        except urllib.error.HTTPError:
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"{plural}.{group} is still served after 30 s")
