@@ -86,17 +86,17 @@ class Standing:
 
 def standings(snapshot: Snapshot, policy: PolicyPart) -> dict[str, Standing]:
     """Every pool of the snapshot."""
-    pools: dict[str, _Pool] = {}
+    pools: dict[str, Reading] = {}
     kept = _read_pods(snapshot, pools)
     for node in snapshot.nodes:
-        pools.setdefault(node.pool, _Pool()).offer(node, kept.get(node.name, 0))
+        pools.setdefault(node.pool, Reading()).offer(node, kept.get(node.name, 0))
     for each in snapshot.waiting:
-        pool = pools.setdefault(each.pool, _Pool())
+        pool = pools.setdefault(each.pool, Reading())
         pool.asked[each.team] = pool.asked.get(each.team, 0) + each.parts
         pool.sizes.update(parts for _, _, parts in each.pods)
     for promise in snapshot.promises:
-        pools.setdefault(promise.pool, _Pool()).promises[promise.team] = promise
-    return {name: _standing(name, pools[name], policy) for name in sorted(pools)}
+        pools.setdefault(promise.pool, Reading()).promises[promise.team] = promise
+    return {name: standing_of(name, pools[name], policy) for name in sorted(pools)}
 
 
 def borrowed_in_order(workloads: Iterable[Workload], guaranteed_parts: int) -> dict[str, int]:
@@ -125,8 +125,8 @@ def _order(workload: Workload) -> tuple[bool, int, str]:
 
 
 @dataclass
-class _Pool:
-    """A pool as it is read from the snapshot; amounts by team."""
+class Reading:
+    """A pool as it is read, from a snapshot or elsewhere; amounts by team, in parts."""
 
     free_parts: int = 0
     held: dict[str, int] = field(default_factory=dict[str, int])
@@ -148,11 +148,11 @@ class _Pool:
         return gcd(*self.sizes) or GPU_PARTS
 
 
-def _read_pods(snapshot: Snapshot, pools: dict[str, _Pool]) -> dict[str, int]:
+def _read_pods(snapshot: Snapshot, pools: dict[str, Reading]) -> dict[str, int]:
     """Tell each pool who holds how much of it; what stays on each node."""
     kept: dict[str, int] = {}
     for workload in snapshot.workloads:
-        pool = pools.setdefault(workload.pool, _Pool())
+        pool = pools.setdefault(workload.pool, Reading())
         held, size = 0, 0
         for pod in workload.pods:
             parts = pod.parts
@@ -166,7 +166,8 @@ def _read_pods(snapshot: Snapshot, pools: dict[str, _Pool]) -> dict[str, int]:
     return kept
 
 
-def _standing(pool: str, read: _Pool, policy: PolicyPart) -> Standing:
+def standing_of(pool: str, read: Reading, policy: PolicyPart) -> Standing:
+    """Who stands where in a pool that was read."""
     held, asked, promises = read.held, read.asked, read.promises
     teams = sorted({*held, *asked, *promises})
     departments = {each.department: each for each in policy.departments if each.pool == pool}
