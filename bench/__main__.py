@@ -18,6 +18,7 @@ NAMES = (
     "nvml",
     "plan",
     "live",
+    "reclaim",
     "backfill",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
