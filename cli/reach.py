@@ -76,7 +76,7 @@ def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
     wire = wire_of(configuration, names[0])
     with open_configured(configuration) as ledger:
         chain = Chain(ledger, names[0])
-        doing = doing_of(wire, chain, lambda epoch: "")
+        doing = doing_of(configuration, wire, chain, lambda epoch: "")
         person = asker(configuration)
         try:
             yield Reach(configuration, names[0], wire, doing, chain, person)

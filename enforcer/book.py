@@ -16,6 +16,7 @@ import sql
 from analytics.judged import SERVING
 from analytics.measure import FOREVER_MS, Cursor
 from enforcer import snapshot
+from enforcer.act.way import WAYS, Ways
 from enforcer.promised import Promised, then
 from enforcer.shape import Shape
 from enforcer.snapshot import (
@@ -56,9 +57,10 @@ class Told:
 class Book:
     """All that is told of a cluster that touches [from, until]. Instants are epoch milliseconds."""
 
-    def __init__(self, cursor: Cursor, cluster: str, from_ms: int, until_ms: int) -> None:
+    def __init__(self, cursor: Cursor, cluster: str, from_ms: int, until_ms: int, ways: Ways = WAYS) -> None:
         self.cluster = cluster
         self.from_ms, self.until_ms = from_ms, until_ms
+        self._ways = ways
         given = {"cluster": cluster, "from_ms": from_ms, "until_ms": until_ms, "forever": FOREVER_MS}
         read = {
             name: rows(cursor, name, given)
@@ -153,7 +155,7 @@ class Book:
                     labels=labels,
                     lost_for_good=lost_for_good(first["kind"]),
                     spared_until_ms=max(spared_until_ms(_labels(each["labels"])) for each in theirs),
-                    way_down=way_down(first["kind"]),
+                    way_down=way_down(self._ways, first["kind"]),
                 )
             )
         return tuple(found), ids
@@ -173,7 +175,7 @@ class Book:
                 ((_SHAPE, pods, row["parts"] // pods),),
                 row["since_ms"],
                 gang_minimum=row["gang_minimum"],
-                way_down=way_down(row["kind"]),
+                way_down=way_down(self._ways, row["kind"]),
             )
         return tuple(found.values())
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from analytics.measure import FOREVER_MS, Cursor
+from enforcer.act.way import ways_of
 from enforcer.book import Book, Told, rows
 from enforcer.freshness import Refusal, heard_ms, stale, thin
 from enforcer.idleness import Evidence, Findings, Idle
@@ -72,7 +73,7 @@ def replay(
     `tick` is told each instant.
     """
     from_ms, until_ms = -(-span[0] // HOUR_MS) * HOUR_MS, span[1] // HOUR_MS * HOUR_MS
-    book = Book(cursor, cluster, from_ms, until_ms)
+    book = Book(cursor, cluster, from_ms, until_ms, ways_of(ruling.policy.acting.kinds))
     past = _Past(cursor, cluster, from_ms, until_ms)
     memory, done = Memory(), Replay(cluster, from_ms, until_ms, step_ms)
     for at_ms in range(from_ms, until_ms + 1, step_ms):

@@ -8,6 +8,7 @@ from analytics.findings import Priced, look
 from analytics.judged import Terms
 from analytics.measure import Cursor
 from analytics.money.rates import read_prices
+from enforcer.act.way import ways_of
 from enforcer.book import Book, Told, rows
 from enforcer.freshness import Refusal, heard_ms, stale, thin
 from enforcer.heard import hear
@@ -60,7 +61,7 @@ def cycle(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> tuple[Sha
 
 def make(cursor: Cursor, cluster: str, at_ms: int, ruling: Ruling) -> Shadow | Refusal:
     """The plan of an instant that is now, as a cursor sees the ledger; or why there is none."""
-    book = Book(cursor, cluster, at_ms, at_ms)
+    book = Book(cursor, cluster, at_ms, at_ms, ways_of(ruling.policy.acting.kinds))
     lags = book.lags(at_ms)
     reasons = list(stale(lags, ruling.policy))
     if reasons:

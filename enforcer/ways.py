@@ -1,43 +1,28 @@
-"""Ways: how a workload of each kind is stopped so that it can be started again, and what no restart brings back."""
+"""Ways in words: how a workload of each kind is stopped and started again, and what no restart brings back."""
 
-_SUSPEND, _SCALE, _DEACTIVATE = "suspend", "scale to zero", "deactivate in its queue"
-_WAYS = {
-    "Job": _SUSPEND,
-    "JobSet": _SUSPEND,
-    "TrainJob": _SUSPEND,
-    "PyTorchJob": _SUSPEND,
-    "TFJob": _SUSPEND,
-    "MPIJob": _SUSPEND,
-    "XGBoostJob": _SUSPEND,
-    "PaddleJob": _SUSPEND,
-    "JAXJob": _SUSPEND,
-    "RayJob": _SUSPEND,
-    "RayCluster": _SUSPEND,
-    "RayService": _SUSPEND,
-    "Deployment": _SCALE,
-    "ReplicaSet": _SCALE,
-    "StatefulSet": _SCALE,
-    "LeaderWorkerSet": _SCALE,
-    "Rollout": _SCALE,
-    "Notebook": "stop the notebook",
-    "InferenceService": "stop the service",
-}
+from enforcer.act.way import QUEUED_WAY, WAYS, Ways
+
+_MEMORY = "what its processes have in memory"
 _LOST = {
-    "Notebook": ("what its processes have in memory", "work that is not saved"),
-    "StatefulSet": ("what its processes have in memory",),
-    "RayCluster": ("what its processes have in memory",),
+    "Notebook": (_MEMORY, "work that is not saved"),
+    "StatefulSet": (_MEMORY,),
+    "RayCluster": (_MEMORY,),
     "RayJob": ("the whole run: it starts over",),
 }
 
 
-def way_down(kind: str, *, queued: bool = False) -> str:
+def way_down(ways: Ways, kind: str, *, group: str | None = None, queued: bool = False) -> str:
     """How the owner of such a workload is stopped; "" where nothing is known that would bring it back.
 
-    `queued`: Kueue manages it, and is told to take it out of its queue.
+    `group` is the owner's API group, where it is known: another group's kind of the same name has no way. `queued`:
+    Kueue manages it, and is told to take it out of its queue.
     """
-    return _DEACTIVATE if queued and kind in _WAYS else _WAYS.get(kind, "")
+    way = ways.get(kind)
+    if way is None or (group is not None and group != way.group):
+        return ""
+    return QUEUED_WAY.words if queued else way.words
 
 
 def lost_for_good(kind: str) -> tuple[str, ...]:
-    """What a restart does not bring back, in words."""
-    return _LOST.get(kind, ())
+    """What a restart does not bring back, in words. Of a kind that is not known nothing is known to be kept."""
+    return _LOST.get(kind, () if kind in WAYS else (_MEMORY,))

@@ -11,11 +11,9 @@ from enforcer.act.effects import How, Operation, Patch, pointer
 from enforcer.act.grip import stands_for
 from enforcer.act.hands import pod_path
 from enforcer.act.served import NoWay
-from enforcer.act.way import IN_QUEUE, WAYS
 from enforcer.act.wire import Silence
 
 POD = "Pod"
-STOPPABLE = (*WAYS, IN_QUEUE)
 _PAGE = "500"
 
 
@@ -47,8 +45,9 @@ class Carriers:
     unseen: tuple[str, ...] = ()
 
 
-def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = (*STOPPABLE, POD)) -> Carriers:
-    """All objects of these kinds that carry any of these annotations, in all namespaces."""
+def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = ()) -> Carriers:
+    """All objects of these kinds (none named: owners and pods) with any of these annotations, in all namespaces."""
+    kinds = kinds or (*doing.served.kinds, POD)
     looked = doing.crew.each(lambda kind: _of_kind(doing, kind, keys), kinds)
     return Carriers(
         tuple(each for found, _ in looked for each in found), tuple(words for _, words in looked if words)

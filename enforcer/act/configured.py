@@ -7,6 +7,7 @@ from enforcer.act.clearing import Pace
 from enforcer.act.crew import HANDS
 from enforcer.act.doing import Doing, Journal
 from enforcer.act.hands import Hands
+from enforcer.act.way import ways_of
 from enforcer.act.wire import Wire
 from quartermaster.clock import now_ms
 from quartermaster.config.model import Configuration
@@ -25,6 +26,6 @@ def wire_of(configuration: Configuration, cluster: str) -> Wire:
     return Wire(client_of(part.kubernetes, cluster, HANDS + _BESIDE))
 
 
-def doing_of(wire: Wire, journal: Journal, may: Callable[[int], str]) -> Doing:
+def doing_of(configuration: Configuration, wire: Wire, journal: Journal, may: Callable[[int], str]) -> Doing:
     """One who does things there, and tells the journal."""
-    return Doing(Hands(wire), journal, may, now_ms, Pace())
+    return Doing(Hands(wire), journal, may, now_ms, Pace(), ways=ways_of(configuration.policy.acting.kinds))

@@ -15,6 +15,7 @@ from enforcer.act.mark import is_marked
 from enforcer.act.order import RESTORE, came_of, pods_of, written
 from enforcer.act.pods import pods_told
 from enforcer.act.served import NoWay, Served
+from enforcer.act.way import WAYS, Ways
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Phase, Result
 from enforcer.plan import Act
@@ -67,9 +68,11 @@ class Doing:
         may: Callable[[int], str],
         wall: Callable[[], int],
         pace: Pace,
+        *,
+        ways: Ways = WAYS,
     ) -> None:
         self.hands = hands
-        self.served = Served(hands)
+        self.served = Served(hands, ways)
         self.crew = Crew()
         self.journal = journal
         self.wall = wall

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.kubernetes.values import Json, mapping, text
-from enforcer.act.carrying import STOPPABLE, Carrier, Carriers, carrying
+from enforcer.act.carrying import Carrier, Carriers, carrying
 from enforcer.act.change import Change, NoChange, start
 from enforcer.act.doing import Doing
 from enforcer.act.effects import Patch
@@ -51,7 +51,7 @@ def named(doing: Doing, subject: str) -> Carrier:
 
 def stopped_since(doing: Doing, since_ms: int) -> Carriers:
     """All owners that carry a mark of their own from since then; also one whose mark cannot be read."""
-    carriers = carrying(doing, {STOPPED}, STOPPABLE)
+    carriers = carrying(doing, {STOPPED}, doing.served.kinds)
     return Carriers(
         tuple(each for each in carriers.found if _is_since(each.object, since_ms)), carriers.unseen
     )

@@ -14,7 +14,6 @@ from enforcer.act.grip import Grip, grip
 from enforcer.act.mark import is_marked, mark_of
 from enforcer.act.order import RESTORE
 from enforcer.act.served import NoWay
-from enforcer.act.way import WAYS
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Result
 from enforcer.plan import Act
@@ -29,7 +28,7 @@ def resume(doing: Doing, intents: Mapping[str, Deed], epoch: int) -> tuple[Deed,
     One of which nothing can be told now stays open; those of quotas and warnings are not looked at. Raises
     LedgerError.
     """
-    ours = [each for each in intents.items() if each[1].act in _OURS and each[1].kind in WAYS]
+    ours = [each for each in intents.items() if each[1].act in _OURS and each[1].kind in doing.served.ways]
     begun = doing.crew.each(lambda each: _found(doing, *each), ours)
     waiting: Sequence[Begun] = [each for each in begun if each.patch is not None]
     others = [each for each in begun if each.patch is None]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from collector.kubernetes.values import objects
 from enforcer.act.hands import Hands
-from enforcer.act.way import IN_QUEUE, QUEUED_WAY, QUOTAS, WAYS, WITHOUT_A_WAY, Place, Way
+from enforcer.act.way import IN_QUEUE, QUEUED_WAY, QUOTAS, WAYS, WITHOUT_A_WAY, Place, Way, Ways
 
 
 class NoWay(Exception):  # noqa: N818  it is always caught and acted on
@@ -18,15 +18,21 @@ class Served:
     """The kinds with a way, as one server serves them; asked for once each."""
 
     hands: Hands
+    ways: Ways = field(default_factory=lambda: WAYS)
     _versions: dict[str, str] = field(default_factory=dict[str, str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def way(self, kind: str) -> Way:
         """How owners of the kind are stopped. Raises NoWay."""
-        way = QUEUED_WAY if kind == IN_QUEUE else WAYS.get(kind)
+        way = QUEUED_WAY if kind == IN_QUEUE else self.ways.get(kind)
         if way is None:
             raise NoWay(WITHOUT_A_WAY.get(kind, f"no way is known to stop a {kind} and to start it again"))
         return way
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of all that is patched to stop something."""
+        return (*self.ways, IN_QUEUE)
 
     def serves(self, kind: str) -> bool:
         """Whether the server knows the kind. Raises Silence where it does not say."""

@@ -1,10 +1,14 @@
 """Ways: where the owner of each kind is served, and the one field by which it is stopped. A table."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from typing_extensions import override
 
 from collector.kubernetes.resources import KUEUE
 from quartermaster.clock import to_iso
+from quartermaster.config.kinds import KindPart, Stated
 
 NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
 SERVICE_STOPPED = "serving.kserve.io/stop"
@@ -26,6 +30,11 @@ class Way(Place):
     """How an owner is stopped: `field` is the path of the field, in which its kind of value stands."""
 
     field: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """How that is said to people."""
+        return _WORDS[self.field[-1]]
 
     def down(self, at_ms: int) -> object:
         """What the field is set to."""
@@ -58,10 +67,52 @@ class Way(Place):
         return value is (self.field[-1] == "active")
 
 
+@dataclass(frozen=True, slots=True)
+class StatedWay(Way):
+    """How an owner of a custom kind is stopped, as the configuration states it.
+
+    `up_value` is what stands in the field while the owner runs; None: any other value of the same sort.
+    """
+
+    down_value: Stated
+    up_value: Stated | None
+
+    @property
+    @override
+    def words(self) -> str:
+        return f"set {'.'.join(self.field)} to {json.dumps(self.down_value, ensure_ascii=False)}"
+
+    @override
+    def down(self, at_ms: int) -> object:
+        return self.down_value
+
+    @override
+    def is_down(self, value: object) -> bool:
+        return type(value) is type(self.down_value) and value == self.down_value
+
+    @override
+    def is_kept(self, value: object) -> bool:
+        if value is None:
+            return True
+        if not isinstance(value, Stated) or type(value) is not type(self.down_value) or self.is_down(value):
+            return False
+        if self.up_value is not None:
+            return value == self.up_value
+        return len(value) <= _LONGEST_KEPT if isinstance(value, str) else value <= _MOST_REPLICAS
+
+
+Ways = Mapping[str, Way]  # by kind
+_WORDS = {
+    "suspend": "suspend",
+    "replicas": "scale to zero",
+    "active": "deactivate in its queue",
+    NOTEBOOK_STOPPED: "stop the notebook",
+    SERVICE_STOPPED: "stop the service",
+}
 _SUSPEND, _RUN_POLICY, _SCALE = ("spec", "suspend"), ("spec", "runPolicy", "suspend"), ("spec", "replicas")
 _KUBEFLOW, _RAY, _V1 = "kubeflow.org", "ray.io", ("v1",)
 
-WAYS: Mapping[str, Way] = {
+WAYS: Ways = {
     "Job": Way("batch", _V1, "jobs", _SUSPEND),
     "JobSet": Way("jobset.x-k8s.io", ("v1", "v1beta1", "v1alpha2"), "jobsets", _SUSPEND),
     "TrainJob": Way("trainer.kubeflow.org", ("v1", "v1beta1", "v1alpha1"), "trainjobs", _SUSPEND),
@@ -101,3 +152,14 @@ WITHOUT_A_WAY: Mapping[str, str] = {
     "Pod": "nothing brings a bare pod back",
     "Node": "a static pod is its node's own",
 }
+
+
+def ways_of(kinds: Iterable[KindPart]) -> Ways:
+    """All ways: those that are built in, and those of the kinds that the configuration states."""
+    stated = {
+        each.kind: StatedWay(
+            each.group, each.versions, each.plural, tuple(each.field.split("/")[1:]), each.down, each.up
+        )
+        for each in kinds
+    }
+    return {**WAYS, **stated}

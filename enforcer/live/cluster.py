@@ -14,7 +14,7 @@ from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import Api, Trouble
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
-from enforcer.act.way import WAYS
+from enforcer.act.way import WAYS, Ways
 from enforcer.live.makes import MAKES
 from enforcer.live.reading import Reading
 from enforcer.live.resources import WATCHED, needed
@@ -44,11 +44,13 @@ class LiveCluster:
     `changed` is set whenever something changed that may change a plan: who waits for it clears it first.
     """
 
-    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int], log: Log) -> None:
+    def __init__(
+        self, settings: Settings, api: Api, wall: Callable[[], int], log: Log, ways: Ways = WAYS
+    ) -> None:
         self.settings = settings
         self.changed = threading.Event()
         self._api, self._wall, self._log = api, wall, log
-        self._scene = Scene(settings)
+        self._scene = Scene(settings, ways)
         self._lock = threading.Lock()
         self._kinds = Kinds(api)
         self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]
@@ -162,7 +164,7 @@ class LiveCluster:
     def _with_ways(self) -> dict[Kind, Reference]:
         """The served kinds above the watched ones whose owners can be stopped: what was stopped has no pods to tell."""
         found: dict[Kind, Reference] = {}
-        for kind, way in WAYS.items():
+        for kind, way in self._scene.ways.items():
             version = next((each for each in way.versions if self._kinds.serves(way.group, each, kind)), None)
             if version is not None and (way.group, kind) not in WATCHED_KINDS:
                 found[way.group, kind] = Reference(f"{way.group}/{version}", kind, "", "")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from collector.kubernetes.configured import settings_of
 from collector.kubernetes.talk import connect
 from collector.log import Log
+from enforcer.act.way import ways_of
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from quartermaster.config.clusters import ClusterPart
 from quartermaster.config.model import Configuration
@@ -17,4 +18,5 @@ def live_cluster(
     if part.kubernetes is None:
         return None
     api = connect(part.kubernetes, part.name, CONNECTIONS)
-    return LiveCluster(settings_of(part, configuration), api, wall, log)
+    ways = ways_of(configuration.policy.acting.kinds)
+    return LiveCluster(settings_of(part, configuration), api, wall, log, ways)

@@ -8,10 +8,12 @@ from collector.kubernetes.demand import QUEUE_LABEL
 from collector.kubernetes.owners import USER_LABELS, Chain
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import instant_ms
+from enforcer.act.way import Ways
 from enforcer.live.owners import Known
 from enforcer.live.scene import Scene
 from enforcer.live.seen import Seen
 from enforcer.live.selector import Labels, labels_of
+from enforcer.ways import way_down
 from quartermaster.team import team_of
 
 
@@ -37,6 +39,13 @@ class Group:
         told = {note for each in self.above for note in (each.notes, each.marks) if note}
         told |= {note for each in self.pods for note in (each.notes, each.marks) if note}
         return [dict(each) for each in sorted(told)]
+
+    def way_down(self, ways: Ways) -> str:
+        """How it is stopped; "" where nobody stops it."""
+        owner = self.owner
+        if owner is None:
+            return ""
+        return way_down(ways, self.kind, group=owner.reference.group, queued=self.queued)
 
     def latest(self, note: str) -> int | None:
         """The latest instant that one of its notes states (epoch ms)."""

@@ -9,7 +9,7 @@ from enforcer.live.hosts import Host, weighed
 from enforcer.live.scene import Scene
 from enforcer.live.seen import BORROWABLE, CHECKPOINT_AT, Seen
 from enforcer.snapshot import Pod, Workload
-from enforcer.ways import lost_for_good, way_down
+from enforcer.ways import lost_for_good
 
 UNKNOWN = "unknown"
 _BEHIND_A_SERVICE = {"Deployment", "StatefulSet", "ReplicaSet", "Rollout"}
@@ -88,7 +88,7 @@ class _Holder:
             checkpoint_at_ms=saved if saved is not None and saved <= self._at_ms else None,
             lost_for_good=lost_for_good(group.kind),
             spared_until_ms=max((spared_until_ms(each) for each in wishes), default=0),
-            way_down=way_down(group.kind, queued=group.queued) if owner and stopped_by else "",
+            way_down=group.way_down(scene.ways) if stopped_by else "",
         )
 
     def _pod(self, pod: Seen) -> Pod:

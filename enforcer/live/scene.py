@@ -14,6 +14,7 @@ from collector.kubernetes.owners import Chain, Owner, Reference, chain_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
 from collector.kubernetes.values import Json, mapping, text, whole
+from enforcer.act.way import WAYS, Ways
 from enforcer.live.alike import Alike
 from enforcer.live.coming import Ordered, ScaleUp, read_ordered, read_scaled
 from enforcer.live.covers import Cover, Covers, read_budget, read_service
@@ -52,8 +53,8 @@ WATCHED_KINDS: set[Kind] = {
 class Scene:
     """One cluster's objects. `apply` each event in order."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, ways: Ways = WAYS) -> None:
+        self.settings, self.ways = settings, ways
         self.pods: dict[str, Seen] = {}
         self.hosts: dict[str, Host] = {}
         self.known: dict[str, Known] = {}

@@ -16,7 +16,6 @@ from enforcer.live.selector import Labels
 from enforcer.plan import Act
 from enforcer.shape import Shape
 from enforcer.snapshot import Taking, Waiting
-from enforcer.ways import way_down
 
 # All of their pods run, or none does anything.
 _GANGS = {
@@ -100,7 +99,7 @@ def waiting_of(
         priority=max(each.priority for each in wishes),
         preemptible=all(each.preemptible for each in wishes),
         held_back=first.held_back,
-        way_down=way_down(group.kind) if group.owner is not None and not group.queued else "",
+        way_down=group.way_down(scene.ways) if not group.queued else "",
     )
 
 

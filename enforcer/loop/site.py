@@ -14,6 +14,7 @@ from enforcer.act.crew import HANDS
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.leader import Leader
+from enforcer.act.way import ways_of
 from enforcer.act.wire import Wire
 from enforcer.audit.chain import Chain
 from enforcer.audit.head import Herald
@@ -100,7 +101,7 @@ def site(
     )
     file = None if policy.acting.audit_file is None else Path(policy.acting.audit_file)
     gate = Gate(Places(freeze_file, Api(client), policy.acting.namespace, ledger, part.name), leader, wall)
-    doing = Doing(Hands(wire), chain, gate.may, wall, _PACE)
+    doing = Doing(Hands(wire), chain, gate.may, wall, _PACE, ways=ways_of(policy.acting.kinds))
     return Site(
         part.name,
         ruling,

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from quartermaster.clock import HOUR_MS
 from quartermaster.config import units
 from quartermaster.config.fields import AnyPath, DurationMs, Part, Text, as_written
+from quartermaster.config.kinds import KindPart
 
 Mode = Literal["shadow", "plan", "act"]
 Share = Annotated[int, BeforeValidator(units.share_permille, json_schema_input_type=float | str)]
@@ -55,6 +56,8 @@ class ActingPart(Part):
     lend: bool = False
     """Whether quotas in the cluster are moved too: a team's ResourceQuota is raised while others do not use theirs, and
     Kueue's ClusterQueues follow bookings and offers. By `act` alone: it is not asked about."""
+    kinds: tuple[KindPart, ...] = ()
+    """Custom kinds of owners, by which field each is stopped and started again."""
 
     @model_validator(mode="after")
     def _not_at_odds(self) -> "ActingPart":
@@ -66,4 +69,8 @@ class ActingPart(Part):
             raise ValueError("coverage: nothing is planned below 0.9, so nothing can be done there")
         if self.approval_lasts_ms > HOUR_MS:
             raise ValueError("approval_lasts: nobody knows what a plan does an hour after it was made")
+        names = [each.kind for each in self.kinds]
+        twice = next((each for each in names if names.count(each) > 1), None)
+        if twice is not None:
+            raise ValueError(f"kinds: {twice} stands there twice")
         return self

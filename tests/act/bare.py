@@ -3,12 +3,12 @@
 import itertools
 import urllib.error
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from collector.kubernetes.values import Json
 from enforcer.act.order import Order
-from enforcer.act.way import WAYS
+from enforcer.act.way import WAYS, Ways
 from enforcer.plan import Act, Action, Cause, Target
 from tests.act.line import Line
 from tests.servers.controlplane import ControlPlane
@@ -23,12 +23,13 @@ class Bare:
     plane: ControlPlane
     namespace: str
     line: Line
+    ways: Ways = field(default_factory=lambda: WAYS)
 
     def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         return self.line.call(self.plane.token, method, path, body, kind)
 
     def at(self, kind: str, name: str = "") -> str:
-        way = WAYS[kind]
+        way = self.ways[kind]
         base = f"/apis/{way.group}/{way.versions[0]}/namespaces/{self.namespace}/{way.plural}"
         return f"{base}/{name}" if name else base
 
@@ -51,7 +52,7 @@ class Bare:
             spec = {"backoffLimit": 0, "template": template} | spec
         elif kind in {"StatefulSet", "Deployment", "ReplicaSet"}:
             spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template} | spec
-        way = WAYS[kind]
+        way = self.ways[kind]
         body = {
             "apiVersion": f"{way.group}/{way.versions[0]}",
             "kind": kind,
@@ -106,7 +107,7 @@ class Bare:
 
     def clear(self) -> None:
         """Take away what is in it, and the enforcer's lease: commands look through the whole server."""
-        for kind in WAYS:
+        for kind in self.ways:
             self._delete(self.at(kind))
         self._delete(f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{self.namespace}/workloads")
         self._delete(f"{self.pod_at('').rstrip('/')}?gracePeriodSeconds=0")

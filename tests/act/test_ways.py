@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer import ways
 from enforcer.act.change import Change, Meant, NoChange, is_down, start, stop
 from enforcer.act.mark import STOPPED, is_marked, mark_of
 from enforcer.act.order import Order, Under, intended, pods_of
@@ -16,6 +15,7 @@ from enforcer.act.pods import controller_path, may_be_evicted
 from enforcer.act.way import NOTEBOOK_STOPPED, SERVICE_STOPPED, WAYS
 from enforcer.audit.row import cleaned
 from enforcer.plan import Act, Action, Cause, Target
+from enforcer.ways import way_down
 
 MEANT = Meant(1_764_554_400_000, "c", "p" * 64, 7, "stop")
 
@@ -99,7 +99,7 @@ def test_what_is_stopped_is_put_back_exactly(case: str):
 
 
 def test_every_kind_that_a_plan_stops_has_a_way_and_no_other():
-    assert {kind for kind in [*WAYS, "CronJob", "DaemonSet", "Pod"] if ways.way_down(kind)} == set(WAYS)
+    assert {kind for kind in [*WAYS, "CronJob", "DaemonSet", "Pod"] if way_down(WAYS, kind)} == set(WAYS)
 
 
 def test_a_notebook_is_stopped_with_the_time_as_its_controller_writes_it():

@@ -5,6 +5,7 @@ from typing import Any
 
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
+from enforcer.act.way import WAYS, Ways
 from enforcer.live.reading import Reading
 from enforcer.live.scene import Scene
 from enforcer.shape import Shape
@@ -19,8 +20,8 @@ NOW = 1000.0  # seconds after noon
 class Told:
     """A scene, and what it says."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.scene = Scene(replace(SETTINGS, **settings))
+    def __init__(self, ways: Ways = WAYS, **settings: Any) -> None:
+        self.scene = Scene(replace(SETTINGS, **settings), ways)
         self.mattered: list[bool] = []
 
     def see(self, kind: str, *raws: dict[str, Any], how: str = MODIFIED, seconds: float = 900) -> "Told":

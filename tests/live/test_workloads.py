@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from enforcer.act.way import ways_of
 from enforcer.snapshot import FOREVER_MS, Budget
+from quartermaster.config.kinds import KindPart
 from tests.kube.raws import G, at, claim, device, iso, node, pod, resource_slice, with_claims
 from tests.kube.test_demand import workload
 from tests.live.telling import Told, above, cover, owned, owner
@@ -88,6 +90,16 @@ def test_owners_of_kinds_that_are_not_watched_are_wanted_and_their_metadata_is_e
     assert (found.uid, found.version, found.way_down) == ("uid-llm", "5", "suspend")
     told.gone("above kubeflow.org/v1 PyTorchJob", bare)
     assert told.workload().way_down == "", "an owner that is gone is not acted upon"
+
+
+def test_a_kind_that_the_configuration_states_is_stopped_as_it_says_and_no_other_of_its_name():
+    held = KindPart(kind="Run", group="ml.example.test", plural="runs", field="/spec/hold", down=True)
+    for group, words in (("ml.example.test", "set spec.hold to true"), ("others.test", "")):
+        told = Told(ways_of([held])).see("nodes", node())
+        told.see("pods", pod("a", owner=owned("Run", "llm", f"{group}/v1"), started=3))
+        bare = {"metadata": {"name": "llm", "namespace": "ns", "uid": "uid-llm", "resourceVersion": "5"}}
+        found = told.see(f"above {group}/v1 Run", bare).workload()
+        assert (found.kind, found.version, found.way_down) == ("Run", "5", words)
 
 
 def test_an_owner_that_may_not_be_read_ends_the_walk_and_is_left_alone():
