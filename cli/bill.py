@@ -59,7 +59,8 @@ def text(report: "WeeklyReport", width: int = 80) -> str:
 
 def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> list[RenderableType]:
     """The bill from top to bottom, `width` columns wide."""
-    from analytics.reports.summary import headline, next_step
+    from analytics.reports.summary import headline, next_step, won_back
+    from analytics.wonback import METHOD
 
     found: list[RenderableType] = [
         Text(_heading(report), style="bold"),
@@ -71,6 +72,8 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
         _whole(_split_table(report, unicode), width),
         _section("By team", _whole(_team_table(report), width)),
     ]
+    if report.won_back is not None:
+        found.append(_section("Won back", Text(visible(won_back(report))), Text(METHOD, style="dim")))
     if any(line.amount.pms for line in report.own_lines):
         found.append(_section("What nobody held", _whole(_own_table(report), width)))
     if report.by_workload:

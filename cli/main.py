@@ -43,6 +43,7 @@ from cli.sql import sql
 from cli.status import status
 from cli.version import version
 from cli.why import why
+from cli.won_back import won_back
 from quartermaster.errors import QuartermasterError
 
 _NAME = "quartermaster"
@@ -104,6 +105,7 @@ for _command in (
     offer,
     bookings,
     actions,
+    won_back,
     approve,
     freeze,
     thaw,

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from analytics.reports.figures import Amount, IdleRow, Split, WeeklyReport, WorkloadRow
+from analytics.wonback import METHOD
 from quartermaster.clock import to_iso
 
 VERSION = 1
@@ -80,6 +81,14 @@ def to_document(report: WeeklyReport) -> Document:
             }
             for line in report.own_lines
         ],
+        "won_back": None
+        if report.won_back is None
+        else {
+            "stopped": report.won_back.stopped,
+            "started_again": report.won_back.started_again,
+            "given": _time(report.won_back.given_pms),
+            "method": METHOD,
+        },
         "notes": list(report.notes),
     }
 

@@ -174,6 +174,16 @@ class OwnLine:
 
 
 @dataclass(frozen=True, slots=True)
+class WonBack:
+    """What the enforcer took in the week or shortly before, and what others held of it in the week. Of one team: how
+    many of its workloads were stopped, and what the team itself was given of all."""
+
+    stopped: int
+    started_again: int
+    given_pms: int
+
+
+@dataclass(frozen=True, slots=True)
 class WeeklyReport:
     """A week's bill: figures only. Rows are in a reader's order (cost, highest first; days by date)."""
 
@@ -200,6 +210,7 @@ class WeeklyReport:
     idlest: tuple[IdleRow, ...]  # at most ten
     own_lines: tuple[OwnLine, ...]
     notes: tuple[str, ...]  # what the figures do not know, in sentences
+    won_back: WonBack | None = None  # None: nothing was taken
 
     @property
     def priced(self) -> bool:

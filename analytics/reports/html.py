@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from analytics.reports import charts, summary, theme
 from analytics.reports.figures import Amount, WeeklyReport
+from analytics.wonback import METHOD
 from quartermaster.clock import to_datetime
 from quartermaster.text import visible
 
@@ -59,6 +60,7 @@ def _values(report: WeeklyReport) -> dict[str, object]:
     return {
         "report": report,
         "summary": summary,
+        "won_back_method": METHOD,
         "states": theme.STATES,
         "state_of": theme.STATE,
         "workloads": report.by_workload[:WORKLOADS],

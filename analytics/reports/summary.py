@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 
 from analytics.reports.charts import DayBar, TeamBar
-from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, TeamRow, WeeklyReport
+from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, TeamRow, WeeklyReport, WonBack
 from analytics.reports.theme import SERIES, STATES
 from quartermaster.parts import GPU_PARTS
 
@@ -66,6 +66,24 @@ def next_step(report: WeeklyReport) -> str:
     amount = money(report, wasted.cost, 0) if report.priced else f"{hours(wasted)} GPU-hours"
     first = f"{title(worst)} of team {worst.workload.team}"
     return f"{part} for {amount} of waste. Begin with {first}: {worst.advice}"
+
+
+def won_back(report: WeeklyReport) -> str:
+    """One sentence: what was taken, and what others held of it; "" where nothing was."""
+    won = report.won_back
+    if won is None:
+        return ""
+    given = f"{hours(Amount(won.given_pms))} GPU-hours"
+    if report.team is not None:
+        return f"Of team {report.team} {_stopped(won)}; the team was given {given} of all that was taken."
+    taken = _stopped(won)
+    return f"{taken[0].upper()}{taken[1:]}; others held their GPUs for {given}."
+
+
+def _stopped(won: WonBack) -> str:
+    again = f", and {won.started_again} started again" if won.started_again else ""
+    whole = {0: "nothing was", 1: "1 workload was"}.get(won.stopped, f"{won.stopped:,} workloads were")
+    return f"{whole} stopped{again}"
 
 
 def cards(report: WeeklyReport) -> tuple[Card, ...]:

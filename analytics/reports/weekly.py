@@ -14,11 +14,13 @@ from analytics.reports.figures import (
     Split,
     TeamRow,
     WeeklyReport,
+    WonBack,
     millionths,
 )
 from analytics.reports.notes import notes
 from analytics.reports.queries import Queries, Row, amount_of, report_sql, split_of
 from analytics.reports.workloads import IDLEST, MOST, workloads
+from analytics.wonback import by_team, won_back
 from quartermaster.errors import InputError
 from sql.ledger import Ledger
 
@@ -106,6 +108,7 @@ def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> We
         by_workload=costliest,
         workload_count=max((row["workload_count"] or 0 for row in figures), default=0),
         idlest=idlest,
+        won_back=_won_back(queries, now_ms),
         own_lines=() if team else _own_lines(queries, split, prices),
         notes=notes(
             total,
@@ -118,6 +121,20 @@ def _report(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> We
             unbilled_faults=millionths(total["adjustment_micros"]),
             gaps=gaps,
         ),
+    )
+
+
+def _won_back(queries: Queries, now_ms: int) -> WonBack | None:
+    week, team = queries.week, queries.team
+    stops = won_back(queries.cursor, week.start_ms, min(week.end_ms, now_ms))
+    if not stops:
+        return None
+    own = [each for each in stops if team in {None, each.team}]
+    given = by_team(stops)
+    return WonBack(
+        stopped=len(own),
+        started_again=sum(each.back_ms is not None for each in own),
+        given_pms=sum(given.values()) if team is None else given.get(team, 0),
     )
 
 
