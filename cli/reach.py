@@ -49,9 +49,12 @@ class Reach:
             known = lasts(cursor, self.cluster)
         asked = Asked(self.cluster, self.person, words)
         settings = settings_of(part, self.configuration)
-        done, unseen = restore_quotas(self.doing, settings, asked, known, since_ms)
+        acting = self.configuration.policy.acting
+        done, unseen = restore_quotas(
+            self.doing, settings, asked, known, since_ms=since_ms, experimental=acting.experimental
+        )
         # Who never moved any need not have the right to look for them.
-        return done, unseen if known or self.configuration.policy.acting.lend else ()
+        return done, unseen if known or acting.lend else ()
 
 
 @contextmanager

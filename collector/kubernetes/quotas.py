@@ -8,6 +8,9 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping, objects, quantity, text, texts
 from quartermaster.parts import GPU_PARTS
 
+# How fields of a queue are called in the enforcer's annotation: KAI's of its GPUs, Volcano's before the resource.
+KAI_QUOTA, KAI_LIMIT, KAI_WEIGHT = "gpu/quota", "gpu/limit", "gpu/overQuotaWeight"
+DESERVED, CAPABILITY, GUARANTEE = "deserved", "capability", "guarantee"
 _MOST_GPUS = 10_000_000
 
 
@@ -81,6 +84,11 @@ def field_of(flavor: str, resource: str, name: str) -> str:
     return f"{flavor}/{resource}/{name}"
 
 
+def volcano_field(part: str, resource: str) -> str:
+    """How a field of a resource in a queue of Volcano is called there."""
+    return f"{part}/{resource}"
+
+
 def _flavors(
     spec: Json, settings: Settings, lent: Lent | None = None
 ) -> Iterator[tuple[str, int, int | None]]:
@@ -103,22 +111,26 @@ def read_flavor(raw: Json) -> tuple[tuple[str, str], ...]:
 
 
 def read_kai_queue(raw: Json, settings: Settings) -> list[Promise]:
-    """A KAI Queue: GPUs as numbers, whatever their resource is; −1 is unlimited, and what is not set is 0."""
+    """A KAI Queue: GPUs as numbers, whatever their resource is; −1 is unlimited, and what is not set is 0.
+
+    Told is what its people wrote, as of a ClusterQueue.
+    """
     del settings
     name = text(mapping(raw.get("metadata")).get("name"))
     gpu = mapping(mapping(mapping(raw.get("spec")).get("resources")).get("gpu"))
     if not gpu:
         return []
-    quota, limit = quantity(gpu.get("quota")), quantity(gpu.get("limit"))
+    lent = lent_of(raw)
+    quota, limit = (before(lent, each, gpu.get(each.rpartition("/")[2])) for each in (KAI_QUOTA, KAI_LIMIT))
     weight = quantity(gpu.get("overQuotaWeight"))
-    unlimited = limit is not None and limit < 0
+    most = quantity(limit)
     return [
         Promise(
             f"Queue/{name}",
             name,
             "",
-            _parts(gpu.get("quota")) or 0 if quota is None or quota >= 0 else 0,
-            None if unlimited else _parts(gpu.get("limit")) or 0,
+            _parts(quota) or 0,
+            None if most is not None and most < 0 else _parts(limit) or 0,
             int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1,
             above=_queue(mapping(raw.get("spec")).get("parentQueue")),
         )
@@ -126,12 +138,15 @@ def read_kai_queue(raw: Json, settings: Settings) -> list[Promise]:
 
 
 def read_volcano_queue(raw: Json, settings: Settings) -> list[Promise]:
-    """A Volcano Queue: `deserved` is promised, `capability` the limit."""
+    """A Volcano Queue: `deserved` is promised, `capability` the limit. Told is what its people wrote."""
     name, spec = text(mapping(raw.get("metadata")).get("name")), mapping(raw.get("spec"))
+    lent = lent_of(raw)
     found: list[Promise] = []
     for resource in settings.resources:
-        deserved = _parts(mapping(spec.get("deserved")).get(resource))
-        limit = _parts(mapping(spec.get("capability")).get(resource))
+        deserved, limit = (
+            _parts(before(lent, volcano_field(each, resource), mapping(spec.get(each)).get(resource)))
+            for each in (DESERVED, CAPABILITY)
+        )
         if deserved is not None or limit is not None:
             weight = quantity(spec.get("weight"))
             told = int(weight) if weight is not None and 1 <= weight <= 1_000_000 else 1

@@ -144,6 +144,8 @@ QUEUED_WAY = Way("kueue.x-k8s.io", KUEUE, "workloads", ("spec", "active"))
 QUOTAS: Mapping[str, Place] = {
     "ResourceQuota": Place("", _V1, "resourcequotas"),
     "ClusterQueue": Place("kueue.x-k8s.io", KUEUE, "clusterqueues"),
+    "Queue.scheduling.run.ai": Place("scheduling.run.ai", ("v2",), "queues"),
+    "Queue.scheduling.volcano.sh": Place("scheduling.volcano.sh", ("v1beta1",), "queues"),
 }
 # Why these have no way, for whoever asks.
 WITHOUT_A_WAY: Mapping[str, str] = {

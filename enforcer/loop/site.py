@@ -24,8 +24,9 @@ from enforcer.live.cluster import LiveCluster
 from enforcer.live.configured import live_cluster
 from enforcer.loop.gate import Gate, Places
 from enforcer.loop.hearsay import Listener
+from enforcer.quotas.backends import kinds_moved
 from enforcer.quotas.hand import Quotas
-from enforcer.quotas.watched import WATCHED, QuotaWatch
+from enforcer.quotas.watched import QuotaWatch
 from enforcer.shadow import Ruling
 from quartermaster.clock import now_ms
 from quartermaster.config.clusters import ClusterPart
@@ -92,7 +93,8 @@ def site(
     policy = configuration.policy
     ruling = Ruling(policy, configuration.findings, configuration.business.time_zone)
     client = client_of(part.kubernetes, part.name, HANDS + 4)
-    quota_api = connect(part.kubernetes, part.name, len(WATCHED))
+    quota_kinds = kinds_moved(policy.acting.experimental)
+    quota_api = connect(part.kubernetes, part.name, len(quota_kinds))
     wire = Wire(client)
     chain = Chain(ledger, part.name)
     identity = f"{os.uname().nodename[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -114,7 +116,7 @@ def site(
         doing,
         Actor(doing),
         Warner(ledger, part.name, configuration.notify),
-        Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall, log), gate.may),
+        Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall, log, quota_kinds), gate.may),
         Herald(chain, log, file, leader.publish),
         wall,
     )

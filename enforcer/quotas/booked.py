@@ -1,147 +1,150 @@
-"""Bookings and offers in Kueue: ClusterQueues whose quotas follow them while they last. Pure.
+"""Bookings and offers in queue systems: queues whose quotas follow them while they last. Pure.
 
-Kueue lends and reclaims by itself, within what its quotas say; so these are moved, and nothing else of it.
+Such a system lends and reclaims by itself, within what its quotas say; so these are moved, and nothing else of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.kubernetes.lent import Fields, same
+from collector.kubernetes.lent import same
 from collector.kubernetes.values import quantity
 from enforcer.booking import Booking
-from enforcer.quotas.cap import BORROWING, CLUSTER_QUEUE, LENDING, NOMINAL, Cap, Flavor, whole_gpus
+from enforcer.quotas.backends import QUEUES
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.change import QuotaChange
 from enforcer.quotas.last import Lasts, is_theirs, written
-from quartermaster.parts import GPU_PARTS
-from quartermaster.remainder import share
+from enforcer.quotas.places import Moved, Owned, Place, moved, places
+from enforcer.quotas.tree import Tree
 from quartermaster.text import visible
-
-Owned = tuple[str, str]  # team and pool
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A flavor of a ClusterQueue that is a team's, and its nominal quota as its people wrote it, in GPUs."""
+class Unmet:
+    """A booking that its team's queue does not follow, and why."""
 
     cap: Cap
-    flavor: Flavor
-    nominal: int
+    team: str
+    pool: str
+    words: str
 
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.cap.uid, self.flavor.name
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The queues that are to be changed now, those first that are put back; and what cannot be followed."""
+
+    changes: tuple[QuotaChange, ...]
+    unmet: tuple[Unmet, ...]
 
 
 def follow(
     caps: Sequence[Cap], bookings: Sequence[Booking], owners: Mapping[str, Owned], lasts: Lasts, at_ms: int
-) -> tuple[QuotaChange, ...]:
-    """The ClusterQueues that are to be changed now, those first that are put back.
+) -> Followed:
+    """What is to become of the queues.
 
-    What a team has booked is added to the nominal quota of its largest flavor in the pool. What another has offered is
-    taken off its own, as far as somebody has booked it: the rest is lent by Kueue anyway, and would be nobody's.
-    A limit on borrowing keeps what a queue may hold at most; a limit on lending is no more than what it has.
+    What a team has booked is added to its largest portion in the pool. What another has offered is taken off its own,
+    as far as somebody has booked it: the rest is lent by the queue system anyway, and would be nobody's. Where the
+    queue above has no room for all that a team has booked, none of it is added.
     """
-    queues = [
-        each for each in caps if each.kind == CLUSTER_QUEUE and not is_theirs(each, lasts.get(each.uid))
-    ]
-    places = _places(queues, owners, lasts)
-    more, less = _moved(places, bookings, at_ms)
-    found: list[QuotaChange] = []
-    for cap in queues:
-        change = _change(cap, lasts, places, more, less)
-        last = lasts.get(cap.uid)
-        if change is None or (last is not None and last.waits(at_ms)):
-            continue
-        if change.goes_back or last is None or not last.rests(at_ms):
-            found.append(change)
-    return tuple(sorted(found, key=lambda each: (not each.goes_back, each.raises, each.cap.name)))
+    queues = [each for each in caps if each.kind in QUEUES]
+    tree = Tree(queues)
+    among = _Among(tree, places(queues, tree, owners, lasts), lasts)
+    unmet: dict[Owned, Unmet] = {}
+    by = moved(among.places, bookings, at_ms)
+    while (crowded := among.crowded(by)) is not None:
+        unmet[crowded.team, crowded.pool] = crowded
+        by = moved(among.places, bookings, at_ms, unmet)
+    changes = [each for cap in queues if (each := among.due(cap, by, at_ms)) is not None]
+    return Followed(
+        tuple(sorted(among.timely(changes), key=_order)), tuple(unmet[owner] for owner in sorted(unmet))
+    )
 
 
-def _places(queues: Sequence[Cap], owners: Mapping[str, Owned], lasts: Lasts) -> dict[Owned, list[_Place]]:
-    """Each team's flavors in each pool, the largest first. Flavors with two kinds of GPUs are left alone."""
-    found: dict[Owned, list[_Place]] = {}
-    for cap in queues:
-        first = written(cap, lasts.get(cap.uid))
-        for flavor in cap.flavors:
-            owner = owners.get(f"{cap.source_object}/{flavor.name}")
-            nominal = whole_gpus(first.get(flavor.field(NOMINAL)))
-            alone = sum(each.name == flavor.name for each in cap.flavors) == 1
-            if owner is not None and nominal is not None and alone:
-                found.setdefault(owner, []).append(_Place(cap, flavor, nominal))
-    for those in found.values():
-        those.sort(key=lambda each: (-each.nominal, each.cap.name, each.flavor.name))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Among:
+    """Queues: as a tree, what of them is whose, and what became of them before."""
 
+    tree: Tree
+    places: Mapping[Owned, Sequence[Place]]
+    lasts: Lasts
 
-def _moved(
-    places: Mapping[Owned, Sequence[_Place]], bookings: Sequence[Booking], at_ms: int
-) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
-    """By how many GPUs each place has more, and less."""
-    booked, offered = (dict.fromkeys(places, 0) for _ in range(2))
-    for each in bookings:
-        owner = each.team, each.pool
-        if owner in places and each.start_at <= at_ms < each.end_at:
-            (offered if each.offer else booked)[owner] += each.parts // GPU_PARTS
-    more = {places[owner][0].key: gpus for owner, gpus in booked.items() if gpus}
-    less: dict[tuple[str, str], int] = {}
-    for pool in {pool for _, pool in places}:
-        has = {
-            team: min(offered[team, of], sum(each.nominal for each in places[team, of]))
-            for team, of in places
-            if of == pool
-        }
-        given = min(sum(has.values()), sum(gpus for (_, of), gpus in booked.items() if of == pool))
-        for team, gpus in share(given, has).items():
-            left = gpus
-            for each in places[team, pool]:
-                less[each.key] = min(left, each.nominal)
-                left -= less[each.key]
-    return more, less
-
-
-def _change(
-    cap: Cap,
-    lasts: Lasts,
-    places: Mapping[Owned, Sequence[_Place]],
-    more: Mapping[tuple[str, str], int],
-    less: Mapping[tuple[str, str], int],
-) -> QuotaChange | None:
-    first = dict(written(cap, lasts.get(cap.uid)))
-    target, words = dict(first), list[str]()
-    whose: list[Owned] = []
-    for owner, those in places.items():
-        for each in those:
-            plus, minus = more.get(each.key, 0), less.get(each.key, 0)
-            if each.cap is not cap:
-                continue
-            whose.append(owner)
-            target |= _fields(each, first, plus, minus)
-            if plus or minus:
-                words.append(
-                    f"{visible(each.flavor.name)}: {each.nominal} GPUs as its people wrote, {plus} more that "
-                    f"are booked, {minus} fewer that are offered and booked by others"
+    def crowded(self, by: Moved) -> Unmet | None:
+        """The last of those, by name, for whose bookings the queue above has no room."""
+        to_be = {each.key: by.gpus(each) for those in self.places.values() for each in those}
+        for (team, pool), those in sorted(self.places.items(), reverse=True):
+            first = those[0]
+            room = self.tree.room(first.cap, first.portion, to_be)
+            plus = by.more.get(first.key, 0)
+            if plus and room is not None and to_be[first.key] > room:
+                words = (
+                    f"{plus} GPUs are booked, and the queue {visible(first.cap.read.above)} above it has no room for "
+                    f"them: it leaves {float(max(room, 0)):g} to this one, which would be promised {to_be[first.key]}"
                 )
-    touched = [
-        name
-        for name in first
-        if not (same(target[name], cap.fields[name]) and same(target[name], first[name]))
-    ]
-    if all(same(target[name], cap.fields[name]) for name in touched):
+                return Unmet(first.cap, team, pool, words)
         return None
-    team, pool = whose[0] if whose else ("", "")
-    before, after = ({name: of[name] for name in touched} for of in (first, target))
-    return QuotaChange(cap, team, pool, before, after, "; ".join(words) or "no booking of it stands any more")
+
+    def due(self, cap: Cap, by: Moved, at_ms: int) -> QuotaChange | None:
+        """What is to be changed of a queue now."""
+        last = self.lasts.get(cap.uid)
+        if is_theirs(cap, last):
+            return None
+        change = self._change(cap, by)
+        if change is None or (last is not None and last.waits(at_ms)):
+            return None
+        return change if change.goes_back or last is None or not last.rests(at_ms) else None
+
+    def timely(self, changes: Sequence[QuotaChange]) -> Iterator[QuotaChange]:
+        """Those for which there is room now: a sibling that is not lowered in this turn has what it has."""
+        of = {each.key: each for those in self.places.values() for each in those}
+        to_be = {
+            (change.cap.uid, name): int(quantity(value) or 0)
+            for change in changes
+            for name, value in change.after.items()
+            if name in change.cap.promising
+        }
+        for change in changes:
+            mine = [of[key] for key in to_be if key in of and key[0] == change.cap.uid]
+            rooms = [(to_be[each.key], self.tree.room(each.cap, each.portion, to_be)) for each in mine]
+            fits = all(room is None or gpus <= room for gpus, room in rooms)
+            if fits or change.goes_back or not change.raises:
+                yield change
+
+    def _change(self, cap: Cap, by: Moved) -> QuotaChange | None:
+        first = dict(written(cap, self.lasts.get(cap.uid)))
+        target, words = dict(first), list[str]()
+        whose: list[Owned] = []
+        for owner, those in self.places.items():
+            for each in those:
+                if each.cap is not cap:
+                    continue
+                whose.append(owner)
+                plus, minus = by.of(each)
+                if plus or minus:
+                    ceiling = self.tree.ceiling(cap, each.portion)
+                    target |= QUEUES[cap.kind].followed(each.portion, first, plus, minus, ceiling)
+                    words.append(_words(each, by))
+        touched = [
+            name
+            for name in first
+            if not (same(target[name], cap.fields[name]) and same(target[name], first[name]))
+        ]
+        if all(same(target[name], cap.fields[name]) for name in touched):
+            return None
+        team, pool = whose[0] if whose else ("", "")
+        before, after = ({name: of[name] for name in touched} for of in (first, target))
+        return QuotaChange(
+            cap, team, pool, before, after, "; ".join(words) or "no booking of it stands any more"
+        )
 
 
-def _fields(place: _Place, first: Fields, plus: int, minus: int) -> Fields:
-    if not (plus or minus):
-        return {}
-    nominal = place.nominal + plus - minus
-    fields: dict[str, str | None] = {place.flavor.field(NOMINAL): str(nominal)}
-    borrowing = whole_gpus(first.get(place.flavor.field(BORROWING)))
-    if borrowing is not None:
-        fields[place.flavor.field(BORROWING)] = str(borrowing + minus)
-    lending = quantity(first.get(place.flavor.field(LENDING)))
-    if lending is not None and lending > nominal:
-        fields[place.flavor.field(LENDING)] = str(nominal)
-    return fields
+def _words(place: Place, by: Moved) -> str:
+    plus, minus = by.more.get(place.key, 0), by.less.get(place.key, 0)
+    what = f"{visible(place.portion.flavor)}: " if place.portion.flavor else ""
+    held = by.gpus(place) - (place.promised + plus - minus)
+    return (
+        f"{what}{place.promised} GPUs as its people wrote, {plus} more that are booked, {minus} fewer that are offered "
+        f"and booked by others{f', {held} more that its non-preemptible work still holds' if held else ''}"
+    )
+
+
+def _order(change: QuotaChange) -> tuple[bool, bool, str]:
+    return not change.goes_back, change.raises, change.cap.name

@@ -7,7 +7,8 @@ from collector.kubernetes.lent import QUOTA, Fields, Lent, same
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, mapping
 from enforcer.act.effects import Operation, Patch, pointer
-from enforcer.quotas.cap import BORROWING, Cap, places, read_cap, whole_gpus
+from enforcer.quotas.backends import BACKENDS, read_cap
+from enforcer.quotas.cap import Cap, whole_gpus
 
 _MARK = pointer(("metadata", "annotations", QUOTA))
 
@@ -37,26 +38,22 @@ class QuotaChange:
         return any(
             (whole_gpus(value) or 0) > (whole_gpus(self.cap.fields[name]) or 0)
             for name, value in self.after.items()
-            if not name.endswith(BORROWING)
+            if name in self.cap.promising
         )
 
 
 def patch_of(change: QuotaChange, path: str, raw: Json, settings: Settings, at_ms: int) -> Patch | None:
     """The patch; None where the object is not any more what the change was made for."""
     cap = read_cap(raw, change.cap.kind, settings)
-    if cap is None or (cap.uid, cap.fields, cap.moved, cap.marked) != _state(change.cap):
+    if cap is None or _state(cap) != _state(change.cap):
         return None
     metadata = mapping(raw.get("metadata"))
-    where = places(raw, cap)
-    values = [
-        Operation("add", pointer([str(part) for part in where[name]]), value)
-        for name, value in sorted(change.after.items())
-        if not same(cap.fields[name], value)
-    ]
+    differing = {name: value for name, value in change.after.items() if not same(cap.fields[name], value)}
+    values = list(BACKENDS[cap.kind].operations(raw, differing)) if differing else []
     mark = list(_marking(change, metadata, settings.cluster, at_ms))
     if not mark and not values:
         return None
-    proof = mark[-1] if mark else values[0]
+    proof = mark[-1] if mark else values[-1]
     return Patch(path, cap.uid, cap.version, (*mark, *values), proof)
 
 
@@ -80,4 +77,4 @@ def _marking(change: QuotaChange, metadata: Json, cluster: str, at_ms: int) -> I
 
 
 def _state(cap: Cap) -> tuple[object, ...]:
-    return cap.uid, cap.fields, cap.moved, cap.marked
+    return cap.uid, cap.read, cap.moved, cap.marked

@@ -13,8 +13,9 @@ from enforcer.audit.deed import Deed, Phase, Result
 from enforcer.guard.general import to_acting, to_coverage, to_stale
 from enforcer.guard.standing import Standing
 from enforcer.promised import Promised
-from enforcer.quotas.booked import follow
-from enforcer.quotas.cap import Cap, read_cap
+from enforcer.quotas.backends import read_cap
+from enforcer.quotas.booked import Unmet, follow
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.change import QuotaChange
 from enforcer.quotas.last import Last, Lasts, is_done, is_theirs, lasts
 from enforcer.quotas.lending import Told, lend, unused
@@ -47,6 +48,7 @@ class Watch(Protocol):
         ...
 
 
+NO_ROOM = "no room in the queue above"  # why a booking is not followed
 _THEIRS = (
     "its fields are not as we left them: what somebody else wrote counts, and it is left alone for an hour"
 )
@@ -58,6 +60,7 @@ class Quotas:
     def __init__(self, doing: Doing, ledger: Ledger, watch: Watch, may: Callable[[int], str]) -> None:
         self._doing, self._ledger, self._watch, self._may = doing, ledger, watch, may
         self._unused_since_ms: dict[str, int] = {}
+        self._refused: dict[str, str] = {}
 
     @property
     def settings(self) -> Settings:
@@ -94,10 +97,12 @@ class Quotas:
         if closed:
             known = self._known(under)
         noticed = self._notice(caps, known, under)
+        followed = follow(caps, promised.bookings_at(at_ms), promised.owners_at(at_ms), known, at_ms)
+        refused = self._refuse(followed.unmet, under)
         changes = [
             *_taken_off(caps, known, at_ms),
             *self._lend(caps, snapshot, promised, policy, known),
-            *follow(caps, promised.bookings_at(at_ms), promised.owners_at(at_ms), known, at_ms),
+            *followed.changes,
         ]
         moving = Moving(self._doing, self.settings, lambda: self._may(under.epoch))
         common = Deed(
@@ -112,7 +117,7 @@ class Quotas:
             if not each.raises and outcomes.get(each.cap.uid) != Result.DONE.value
         }
         raised = [each for each in changes if each.raises and each.pool not in late]
-        return (*closed, *noticed, *back, *moving.carry_out(raised, common))
+        return (*closed, *noticed, *refused, *back, *moving.carry_out(raised, common))
 
     def _known(self, under: Under) -> Lasts:
         with self._ledger.reading() as cursor:
@@ -132,6 +137,18 @@ class Quotas:
         useless = unused(now, [each for each in caps if each.moved], known)
         self._unused_since_ms = {uid: self._unused_since_ms.get(uid, at_ms) for uid in useless}
         return lend(now, caps, policy, Told(promised.owners_at(at_ms), known, self._unused_since_ms))
+
+    def _refuse(self, unmet: Sequence[Unmet], under: Under) -> tuple[Deed, ...]:
+        """What cannot be followed stands in the audit once for as long as it is the same."""
+        now = {each.cap.uid: each.words for each in unmet}
+        told = [each for each in unmet if self._refused.get(each.cap.uid) != each.words]
+        if told and self._may(under.epoch):
+            return ()
+        deeds = tuple(_refusal(each, under, self._doing.wall()) for each in told)
+        if deeds:
+            self._doing.journal.write(deeds)
+        self._refused = now
+        return deeds
 
     def _close(self, known: Lasts, under: Under) -> tuple[Deed, ...]:
         """Outcomes of intents without one: what the object shows was done, whatever else was not."""
@@ -184,6 +201,26 @@ def objection(snapshot: Snapshot, policy: PolicyPart, standing: Standing) -> str
         *to_coverage(f"cluster {snapshot.cluster}", standing.coverage_permille, acting),
     )
     return next((each.words for each in refused), "")
+
+
+def _refusal(unmet: Unmet, under: Under, at_ms: int) -> Deed:
+    return Deed(
+        under.cluster,
+        at_ms,
+        Phase.REFUSED,
+        QUOTA,
+        under.plan_hash,
+        kind=unmet.cap.kind,
+        name=unmet.cap.name,
+        object_uid=unmet.cap.uid,
+        object_version=unmet.cap.version,
+        team=unmet.team,
+        pool=unmet.pool,
+        epoch=under.epoch,
+        actor=under.actor,
+        result=NO_ROOM,
+        words=unmet.words,
+    )
 
 
 def _taken_off(caps: Iterable[Cap], known: Lasts, at_ms: int) -> list[QuotaChange]:

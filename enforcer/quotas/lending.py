@@ -8,9 +8,10 @@ ever lowered under what the object's people wrote; and lowering evicts nobody, i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from enforcer.quotas.cap import RESOURCE_QUOTA, Cap, whole_gpus
+from enforcer.quotas.cap import Cap, whole_gpus
 from enforcer.quotas.change import QuotaChange
 from enforcer.quotas.last import Last, Lasts, is_theirs, written
+from enforcer.quotas.native import RESOURCE_QUOTA
 from enforcer.snapshot import Snapshot
 from enforcer.standing import Standing, standings
 from quartermaster.clock import MINUTE_MS
@@ -186,7 +187,7 @@ def _is_plain(cap: Cap, told: Told, spaces: Mapping[str, _Space], shared: set[st
     resource = name.removeprefix(_REQUESTS)
     return (
         alone
-        and not cap.scoped
+        and not cap.read.scoped
         and name.startswith(_REQUESTS)
         and resource not in shared
         and space.owned <= {told.owners[cap.source_object]}

@@ -1,5 +1,7 @@
 """Restoring quotas: what we moved is as its people wrote it again, because a person asks for it."""
 
+from collections.abc import Collection
+
 from collector.kubernetes.lent import QUOTA, Fields
 from collector.kubernetes.settings import Settings
 from enforcer.act.carrying import carrying
@@ -8,23 +10,32 @@ from enforcer.act.order import RESTORE
 from enforcer.act.restore import Asked, Restored
 from enforcer.act.served import NoWay
 from enforcer.audit.deed import Deed, Phase
-from enforcer.quotas.cap import Cap, read_cap
+from enforcer.quotas.backends import BACKENDS, kinds_moved, read_cap
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.change import QuotaChange
 from enforcer.quotas.last import Last, Lasts, is_theirs, written
 from enforcer.quotas.moving import Moving
-
-_KINDS = ("ResourceQuota", "ClusterQueue")
+from quartermaster.config.acting import Experimental
 
 
 def restore_quotas(
-    doing: Doing, settings: Settings, asked: Asked, known: Lasts, since_ms: int = 0
+    doing: Doing,
+    settings: Settings,
+    asked: Asked,
+    known: Lasts,
+    *,
+    since_ms: int = 0,
+    experimental: Collection[Experimental] = (),
 ) -> tuple[Restored, tuple[str, ...]]:
     """Put back all quotas that were moved since then, and take our annotation off; with what could not be looked at.
 
-    `known` is what the audit has of each (`enforcer.quotas.last.lasts`). Of one that somebody else has changed since
-    the annotation alone is taken off. Raises LedgerError; Silence where the API server does not answer.
+    `known` is what the audit has of each (`enforcer.quotas.last.lasts`): kinds that are there are looked through even
+    where the policy no longer names them. Of one that somebody else has changed since the annotation alone is taken
+    off. Raises LedgerError; Silence where the API server does not answer.
     """
-    carriers = carrying(doing, {QUOTA}, _KINDS)
+    moved = {last.intent.kind for last in known.values() if last.stands}
+    kinds = [each for each in BACKENDS if each in {*kinds_moved(experimental), *moved}]
+    carriers = carrying(doing, {QUOTA}, kinds)
     found = {cap.uid: cap for each in carriers.found if (cap := read_cap(each.object, each.kind, settings))}
     for last in known.values():
         if last.stands and last.intent.object_uid not in found:

@@ -1,38 +1,26 @@
-"""What quota objects a cluster has: ResourceQuotas and ClusterQueues, watched."""
+"""What quota objects a cluster has, of those kinds that are moved, watched."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from collector.kubernetes import talk
-from collector.kubernetes.resources import KUEUE, Resource
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
 from collector.kubernetes.talk import Api
 from collector.kubernetes.values import mapping, text
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
-from enforcer.quotas.cap import CLUSTER_QUEUE, RESOURCE_QUOTA, Cap, read_cap
-
-WATCHED = (
-    Resource(RESOURCE_QUOTA, "resourcequotas", without="no ResourceQuota is raised"),
-    Resource(
-        CLUSTER_QUEUE,
-        "clusterqueues",
-        "kueue.x-k8s.io",
-        KUEUE,
-        optional=True,
-        without="no ClusterQueue follows bookings",
-    ),
-)
+from enforcer.quotas.backends import BACKENDS, read_cap
+from enforcer.quotas.cap import Cap
 
 
 class Caps:
     """The caps of one cluster, kept from a stream of events; may be asked from any thread."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, kinds: Collection[str]) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._known: dict[str, dict[str, Cap]] = {each.kind: {} for each in WATCHED}
+        self._known: dict[str, dict[str, Cap]] = {kind: {} for kind in kinds}
         self._listing: dict[str, set[str]] = {}
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -65,14 +53,16 @@ class Caps:
 
 
 class QuotaWatch:
-    """Watches one cluster's quota objects from `start` until `stop`."""
+    """Watches one cluster's quota objects of these kinds (`enforcer.quotas.backends`) from `start` until `stop`."""
 
-    def __init__(self, settings: Settings, api: Api, wall: Callable[[], int], log: Log) -> None:
+    def __init__(
+        self, settings: Settings, api: Api, wall: Callable[[], int], log: Log, kinds: Collection[str]
+    ) -> None:
         self.settings = settings
         self._api, self._log = api, log
         self._said: dict[str, str] = {}
-        self._caps = Caps(settings)
-        self._watchers = [Watcher(api, each, self._caps.apply, wall) for each in WATCHED]
+        self._caps = Caps(settings, kinds)
+        self._watchers = [Watcher(api, BACKENDS[kind].watched, self._caps.apply, wall) for kind in kinds]
 
     def start(self) -> None:
         """Begin to watch."""

@@ -10,6 +10,7 @@ from quartermaster.config.fields import AnyPath, DurationMs, Part, Text, as_writ
 from quartermaster.config.kinds import KindPart
 
 Mode = Literal["shadow", "plan", "act"]
+Experimental = Literal["kai", "volcano"]
 Share = Annotated[int, BeforeValidator(units.share_permille, json_schema_input_type=float | str)]
 Multiple = Annotated[int, BeforeValidator(units.multiple_permille, json_schema_input_type=float | str)]
 LEAST_COVERAGE_PERMILLE = 900  # below it nothing is planned either
@@ -56,6 +57,9 @@ class ActingPart(Part):
     lend: bool = False
     """Whether quotas in the cluster are moved too: a team's ResourceQuota is raised while others do not use theirs, and
     Kueue's ClusterQueues follow bookings and offers. By `act` alone: it is not asked about."""
+    experimental: tuple[Experimental, ...] = ()
+    """Whose queues follow bookings and offers too, with `lend`: `kai`, `volcano`. Experimental, as only the APIs of
+    these were tried, and neither scheduler was there."""
     kinds: tuple[KindPart, ...] = ()
     """Custom kinds of owners, by which field each is stopped and started again."""
 

@@ -13,6 +13,7 @@ def odds(configuration: Configuration) -> Iterator[Complaint]:
     yield from _rebalance(configuration)
     yield from _never_reached(configuration)
     yield from _nobody_to_act_on(configuration)
+    yield from _experimental(configuration)
 
 
 def _departments(configuration: Configuration) -> Iterator[Complaint]:
@@ -66,6 +67,20 @@ def _nobody_to_act_on(configuration: Configuration) -> Iterator[Complaint]:
     if mode != "shadow" and all(cluster.kubernetes is None for cluster in configuration.clusters):
         what = f"{mode} needs a cluster with kubernetes: to do anything in"
         yield Complaint(("policy", "acting", "mode"), what, severity="warning")
+
+
+def _experimental(configuration: Configuration) -> Iterator[Complaint]:
+    acting = configuration.policy.acting
+    for index, name in enumerate(acting.experimental):
+        key: Key = ("policy", "acting", "experimental", index)
+        if name in acting.experimental[:index]:
+            yield Complaint(key, f"{name} stands there already")
+        elif acting.lend:
+            what = f"{name} is experimental: only its API was tried, never {name} itself"
+            yield Complaint(key, what, severity="warning")
+        else:
+            what = f"without policy.acting.lend no quota is moved, and none of {name}"
+            yield Complaint(key, what, severity="warning")
 
 
 def _covers(pattern: str, other: str) -> bool:

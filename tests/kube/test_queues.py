@@ -16,8 +16,8 @@ from quartermaster.pool import PoolRule
 from tests.kube.raws import G
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import GROUND, Ground
-from tests.servers.objects import define
 from tests.servers.process import Process
+from tests.servers.queues import define_kai, define_volcano
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 Row = dict[str, Any]
@@ -58,33 +58,14 @@ class Told:
             time.sleep(0.1)
 
 
-STRING, NUMBER, INTEGER = {"type": "string"}, {"type": "number"}, {"type": "integer"}
-QUANTITIES = {
-    "type": "object",
-    "additionalProperties": {"anyOf": [INTEGER, STRING], "x-kubernetes-int-or-string": True},
-}
-
-
 @pytest.fixture
 def kai(control_plane: ControlPlane) -> None:
-    """What KAI's Queue and PodGroup look like; nothing of it runs."""
-    each = {"type": "object", "properties": {"quota": NUMBER, "limit": NUMBER, "overQuotaWeight": NUMBER}}
-    amounts = {"type": "object", "properties": {"gpu": each, "cpu": each, "memory": each}}
-    queue = {"resources": amounts, "parentQueue": STRING, "priority": INTEGER, "displayName": STRING}
-    define(control_plane, "scheduling.run.ai", "v2", "Queue", "queues", spec=queue, namespaced=False)
-    group = {"minMember": INTEGER, "queue": STRING, "priorityClassName": STRING}
-    define(
-        control_plane, "scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups", spec=group, namespaced=True
-    )
+    define_kai(control_plane)
 
 
 @pytest.fixture
 def volcano(control_plane: ControlPlane) -> None:
-    """What Volcano's Queue looks like; nothing of it runs."""
-    guarantee = {"type": "object", "properties": {"resource": QUANTITIES}}
-    queue = {"deserved": QUANTITIES, "capability": QUANTITIES, "guarantee": guarantee, "parent": STRING}
-    queue |= {"weight": INTEGER, "priority": INTEGER, "reclaimable": {"type": "boolean"}}
-    define(control_plane, "scheduling.volcano.sh", "v1beta1", "Queue", "queues", spec=queue, namespaced=False)
+    define_volcano(control_plane)
 
 
 @pytest.fixture

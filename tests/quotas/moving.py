@@ -1,7 +1,7 @@
 """For tests of quotas on a control plane: a hand that moves them, a cluster that is watched, and what is promised."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,11 @@ from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.standing import Standing
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from enforcer.promised import Promised
+from enforcer.quotas.backends import kinds_moved
 from enforcer.quotas.hand import Quotas
-from enforcer.quotas.watched import WATCHED, QuotaWatch
+from enforcer.quotas.watched import QuotaWatch
 from quartermaster.clock import HOUR_MS, now_ms
+from quartermaster.config.acting import Experimental
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.parts import GPU_PARTS
@@ -117,12 +119,20 @@ def part_of(plane: ControlPlane, token: str) -> KubernetesPart:
     return KubernetesPart.model_construct(kubeconfig=path, context=None, in_cluster=False)
 
 
-def hand(plane: ControlPlane, token: str, chain: Chain, settings: Settings) -> Moved:
+def hand(
+    plane: ControlPlane,
+    token: str,
+    chain: Chain,
+    settings: Settings,
+    experimental: Collection[Experimental] = (),
+) -> Moved:
     """One that acts with the token's rights, watching."""
     doing = Doing(
         Hands(Wire(client_of(part_of(plane, token), "c", HANDS + 4))), chain, lambda epoch: "", now_ms, Pace()
     )
-    watch = QuotaWatch(settings, connect(part_of(plane, token), "c", len(WATCHED)), now_ms, Log("plain"))
+    kinds = kinds_moved(experimental)
+    api = connect(part_of(plane, token), "c", len(kinds))
+    watch = QuotaWatch(settings, api, now_ms, Log("plain"), kinds)
     quotas = Quotas(doing, chain.ledger, watch, lambda epoch: "")
     quotas.start()
     until(lambda: watch.settled)

@@ -8,9 +8,14 @@ from collector.kubernetes.lent import QUOTA
 from collector.kubernetes.settings import Settings
 from enforcer.act.effects import Patch
 from enforcer.audit.deed import Deed, Phase
-from enforcer.quotas.cap import Cap, read_cap
+from enforcer.quotas.backends import read_cap
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.change import QuotaChange, patch_of
+from enforcer.quotas.kai import KAI_QUEUE
+from enforcer.quotas.kueue import CLUSTER_QUEUE
 from enforcer.quotas.last import Last
+from enforcer.quotas.native import RESOURCE_QUOTA
+from enforcer.quotas.volcano import VOLCANO_QUEUE
 from enforcer.shape import Shape
 from enforcer.snapshot import Node, Pod, Promise, Snapshot, Waiting, Workload
 from quartermaster.clock import HOUR_MS
@@ -56,11 +61,42 @@ def flavor(nominal: str, name: str = "h100", **limits: str) -> Mapping[str, Any]
     return {"name": name, "nominalQuota": nominal} | limits
 
 
+def kai_queue(name: str, above: str = "", /, *, fixed: int = 0, **gpu: float) -> Raw:
+    """A Queue of KAI; its GPUs' fields, and how many its non-preemptible work holds."""
+    cpu = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    return {
+        "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"},
+        "spec": {"resources": {"cpu": cpu, "gpu": gpu}} | ({"parentQueue": above} if above else {}),
+        "status": {"allocatedNonPreemptible": {GPU: str(fixed)}} if fixed else {},
+    }
+
+
+def volcano_queue(name: str, above: str = "root", /, **gpus: str) -> Raw:
+    """A Queue of Volcano: `deserved`, `capability` and `guarantee` in GPUs."""
+    told: Raw = {part: {"cpu": "64", GPU: value} for part, value in gpus.items()}
+    if "guarantee" in told:
+        told["guarantee"] = {"resource": told["guarantee"]}
+    metadata = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
+    return {"metadata": metadata, "spec": {"reclaimable": True, "weight": 1, "parent": above} | told}
+
+
 def cap(raw: Raw) -> Cap:
     """As it is read."""
-    found = read_cap(raw, "ResourceQuota" if "hard" in raw["spec"] else "ClusterQueue", SETTINGS)
+    found = read_cap(raw, kind_of(raw), SETTINGS)
     assert found is not None
     return found
+
+
+def kind_of(raw: Raw) -> str:
+    """The kind of an object, by what its spec has."""
+    told = {
+        "hard": RESOURCE_QUOTA,
+        "resourceGroups": CLUSTER_QUEUE,
+        "resources": KAI_QUEUE,
+        "reclaimable": VOLCANO_QUEUE,
+    }
+    (kind,) = (kind for field, kind in told.items() if field in raw["spec"])
+    return kind
 
 
 def applied(raw: Raw, change: QuotaChange, at_ms: int = NOW) -> Raw:

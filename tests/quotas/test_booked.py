@@ -4,8 +4,8 @@ import pytest
 
 from enforcer.booking import Booking
 from enforcer.quotas.booked import follow
-from enforcer.quotas.cap import NOMINAL
 from enforcer.quotas.change import QuotaChange
+from enforcer.quotas.kueue import NOMINAL
 from enforcer.quotas.last import Last
 from quartermaster.clock import HOUR_MS
 from tests.quotas.saying import GPU, NOW, G, Raw, applied, cap, flavor, last, marked, queue
@@ -24,7 +24,9 @@ def followed(
     at_ms: int = NOW,
     owners: dict[str, tuple[str, str]] = OWNERS,
 ) -> tuple[QuotaChange, ...]:
-    return follow([cap(raw) for raw in raws], bookings, owners, lasts or {}, at_ms)
+    told = follow([cap(raw) for raw in raws], bookings, owners, lasts or {}, at_ms)
+    assert not told.unmet
+    return told.changes
 
 
 def gpus_of(raw: Raw, at: int = 0) -> dict[str, str]:

@@ -14,7 +14,8 @@ from enforcer.act.hands import Hands
 from enforcer.audit.carried import carried
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Phase
-from enforcer.quotas.cap import Cap, read_cap
+from enforcer.quotas.backends import read_cap
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.hand import Quotas
 from quartermaster.clock import SECOND_MS, now_ms
 from tests.act.acting import wire

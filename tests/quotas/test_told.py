@@ -41,7 +41,7 @@ def test_what_a_person_wrote_since_is_promised():
 
 def test_a_queue_with_a_booking_promises_what_its_people_wrote():
     raw = queue("a", flavor("8", borrowingLimit="4"))
-    (change,) = follow([cap(raw)], [booking("a", 4)], OWNERS, {}, NOW)
+    (change,) = follow([cap(raw)], [booking("a", 4)], OWNERS, {}, NOW).changes
     assert amounts(applied(raw, change)) == amounts(raw) == [(8, 12)]
 
 

@@ -1,9 +1,15 @@
 -- quota_lasts: of each quota object the last that was meant for it, with the last that is told of what came of it
 with
+kinds as (
+  select unnest(
+    ['ResourceQuota', 'ClusterQueue', 'Queue.scheduling.run.ai', 'Queue.scheduling.volcano.sh']
+  ) as kind
+),
+
 intents as (
   select *
   from deeds
-  where cluster = $cluster and phase = 'intent' and list_contains(['ResourceQuota', 'ClusterQueue'], kind)
+  where cluster = $cluster and phase = 'intent' and kind in (select kind from kinds)
   qualify row_number() over (partition by object_uid order by number desc) = 1
 ),
 
@@ -14,7 +20,7 @@ outcomes as (
     arg_max(told_at, number) as came_at,
     arg_max(words, number) as came_words
   from deeds
-  where cluster = $cluster and phase = 'outcome' and list_contains(['ResourceQuota', 'ClusterQueue'], kind)
+  where cluster = $cluster and phase = 'outcome' and kind in (select kind from kinds)
   group by intent
 )
 
