@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from collector.batch import Census, Opening
-from collector.kubernetes import talk
 from collector.kubernetes.absence import Absence, Standing, standing_of
 from collector.kubernetes.drift import Drift
 from collector.kubernetes.kinds import Kinds
@@ -16,6 +15,7 @@ from collector.kubernetes.resources import HOLDERS, QUOTA, RESOURCES
 from collector.kubernetes.settings import SOURCE, Settings
 from collector.kubernetes.stream import ADDED, GONE, OWNERS, Event
 from collector.kubernetes.talk import Api, Trouble
+from collector.kubernetes.troubles import Troubles
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
 from sql.ledger import frame
@@ -53,7 +53,7 @@ class KubernetesSource:
         self._absences: dict[str, Absence] = {}
         self._drift = Drift(settings.cluster)
         self._opened = self._counted = False
-        self._said: dict[str, str] = {}
+        self._troubles = Troubles(log, settings.cluster)
         self._stop = threading.Event()
         self._asker = threading.Thread(target=self._ask, name="owners", daemon=True)
 
@@ -127,7 +127,7 @@ class KubernetesSource:
 
         All but the lags is on the API server's clock, where that is apart from ours.
         """
-        self._say_troubles()
+        self._troubles.say(self._watchers)
         apart_ms = self._api.clock.apart_ms
         if not self._absences:
             self._began_ms += apart_ms
@@ -208,22 +208,6 @@ class KubernetesSource:
             what=f"the API server's clock is {apart_ms / 1000:+.1f} s from this machine's",
             hint="set both by NTP; until then telemetry and holders are that far apart",
         )
-
-    def _say_troubles(self) -> None:
-        for each in self._watchers:
-            trouble, name = each.state.trouble, each.resource.name
-            if trouble is None:
-                if self._said.pop(name, None) is not None:
-                    self._log.info("watched again", cluster=self.settings.cluster, resource=name)
-            elif self._said.get(name) != trouble.kind and trouble.kind != talk.ABSENT:
-                self._said[name] = trouble.kind
-                self._log.warning(
-                    "not watched",
-                    cluster=self.settings.cluster,
-                    resource=name,
-                    what=trouble.detail,
-                    lost=each.resource.without,
-                )
 
 
 def _needed(watcher: Watcher, covers: str) -> bool:

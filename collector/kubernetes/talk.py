@@ -12,7 +12,8 @@ from quartermaster.clock import now_ms
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import ConfigurationError
 
-FORBIDDEN, ABSENT, EXPIRED, BUSY, INVALID, AWAY = "forbidden", "absent", "expired", "busy", "invalid", "away"
+FORBIDDEN, ABSENT, EXPIRED, BUSY, INVALID = "forbidden", "absent", "expired", "busy", "invalid"
+SILENT, AWAY = "silent", "away"
 _KINDS = {
     401: FORBIDDEN,
     403: FORBIDDEN,
@@ -108,6 +109,8 @@ class Api:
             self.clock.observe(sent_ms, self._wall(), str(answer.headers.get("Date", "")))
             _check(answer)
             yield answer
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise Trouble(SILENT, f"nothing was heard for {read_s:.0f} s") from error
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise Trouble(AWAY, f"{type(error).__name__}: {str(error)[:200]}") from error
         except Exception as error:

@@ -114,6 +114,10 @@ class Watcher:
         if trouble.kind == talk.INVALID and self._watch_list and not self._at:
             self._watch_list = False  # a server before 1.32
             return pause_s
+        if trouble.kind == talk.SILENT and self._at and self.resource.fields:
+            return (
+                pause_s  # events that are rare, and of which no bookmark comes: API servers do not cache them
+            )
         self.state.trouble = trouble
         if trouble.kind == talk.ABSENT:
             versions = self.resource.versions
@@ -168,7 +172,7 @@ class Watcher:
                 self._begin()
                 continue
             now = self._wall()
-            found = [Event(now, self.resource.kind, ADDED, each) for each in objects(page.get("items"))]
+            found = [self._event(now, ADDED, each) for each in objects(page.get("items"))]
             self._deliver(found)
             metadata = mapping(page.get("metadata"))
             at, token = text(metadata.get("resourceVersion")), text(metadata.get("continue"), 16_384)
@@ -176,14 +180,17 @@ class Watcher:
                 break
         self._synced(at)
 
+    def _event(self, at_ms: int, how: str, raw: Json | None = None) -> Event:
+        return Event(at_ms, self.resource.kind, how, raw or {}, self.resource.namespace)
+
     def _begin(self) -> None:
         if self._lost_ms is None:
             self._lost_ms = self.state.heard_at
-        self._deliver([Event(self._wall(), self.resource.kind, BEGIN)])
+        self._deliver([self._event(self._wall(), BEGIN)])
 
     def _synced(self, at: str) -> None:
         now = self._wall()
-        self._deliver([Event(now, self.resource.kind, SYNCED)])
+        self._deliver([self._event(now, SYNCED)])
         if self.state.synced_at is not None and self._lost_ms is not None:
             self.state.relists.append((self._lost_ms, now))
         self._lost_ms = None
@@ -235,7 +242,7 @@ class Watcher:
             self._at = at
             self.state.lag_ms = max(self.state.lag_ms, now - (_written(metadata) or now))
         self.state.events += 1
-        pending.append(Event(now, self.resource.kind, how, raw if how != BOOKMARK else {}))
+        pending.append(self._event(now, how, raw if how != BOOKMARK else None))
         return listing
 
 

@@ -1,8 +1,10 @@
 """Watching: full lists and what follows, and everything that may come instead."""
 
+import io
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from collector.kubernetes import watch
 from collector.kubernetes.resources import Resource
 from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import Api, Trouble, connect
+from collector.kubernetes.troubles import Troubles
 from collector.kubernetes.watch import Watcher
+from collector.log import Log
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.errors import ConfigurationError
 from tests.kube.standin import Answer, StandIn, body, line, listed, page, standing_in, status, stream
@@ -158,6 +162,37 @@ def test_a_server_that_hangs_is_asked_again(server: StandIn, tmp_path: Path, mon
     found = Watched(server, tmp_path, first, stream(line("MODIFIED", A, "12")))
     found.until(lambda: found.said().endswith("MODIFIEDa"))
     assert server.asked[1][1]["resourceVersion"] == "10"
+
+
+@pytest.mark.parametrize(("fields", "trouble"), [("reason=Killing", None), ("", "silent")])
+def test_rare_events_may_be_silent_and_all_else_sends_bookmarks(
+    fields: str, trouble: str | None, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watch, "SILENCE_S", 0.1)
+    resource = replace(PODS, kind="killings", fields=fields)
+    answers = [stream(line("ADDED", A, "8"), listed("10"))] + [stream()] * 20
+    found = Watched(server, tmp_path, *answers, resource=resource)
+    found.until(lambda: len(server.asked) > 4)
+    assert (found.state.trouble and found.state.trouble.kind) == trouble
+
+
+def test_what_is_not_watched_is_said_once_of_each_watch_also_where_two_watch_the_same(
+    server: StandIn, tmp_path: Path
+):
+    said = io.StringIO()
+    troubles = Troubles(Log(stream=said), "c")
+    broken, whole = (
+        Watcher(api(server, tmp_path), replace(PODS, kind=kind, without="much"), lambda _: None, lambda: 0)
+        for kind in ("broken", "whole")
+    )
+    broken.state.trouble = Trouble("forbidden", "403: no")
+    for _ in range(3):
+        troubles.say([broken, whole])
+    broken.state.trouble = None
+    for _ in range(3):
+        troubles.say([whole, broken])
+    first, second = said.getvalue().splitlines()
+    assert ("not watched" in first, "much" in first, "watched again" in second) == (True, True, True)
 
 
 @pytest.mark.parametrize(
