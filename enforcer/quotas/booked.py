@@ -12,7 +12,7 @@ from enforcer.booking import Booking
 from enforcer.quotas.backends import QUEUES
 from enforcer.quotas.cap import Cap
 from enforcer.quotas.change import QuotaChange
-from enforcer.quotas.last import Lasts, is_theirs, written
+from enforcer.quotas.last import Lasts, written
 from enforcer.quotas.places import Moved, Owned, Place, moved, places
 from enforcer.quotas.tree import Tree
 from quartermaster.text import visible
@@ -85,8 +85,6 @@ class _Among:
     def due(self, cap: Cap, by: Moved, at_ms: int) -> QuotaChange | None:
         """What is to be changed of a queue now."""
         last = self.lasts.get(cap.uid)
-        if is_theirs(cap, last):
-            return None
         change = self._change(cap, by)
         if change is None or (last is not None and last.waits(at_ms)):
             return None

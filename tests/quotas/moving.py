@@ -16,16 +16,18 @@ from enforcer.act.clearing import Pace
 from enforcer.act.crew import HANDS
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
-from enforcer.act.order import Under
+from enforcer.act.order import Order, Under
 from enforcer.act.wire import Wire
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.standing import Standing
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
+from enforcer.plan import Act, Action, Cause, Target
 from enforcer.promised import Promised
 from enforcer.quotas.backends import kinds_moved
 from enforcer.quotas.hand import Quotas
 from enforcer.quotas.watched import QuotaWatch
+from enforcer.snapshot import Workload
 from quartermaster.clock import HOUR_MS, now_ms
 from quartermaster.config.acting import Experimental
 from quartermaster.config.clusters import KubernetesPart
@@ -137,6 +139,24 @@ def hand(
     quotas.start()
     until(lambda: watch.settled)
     return Moved(plane, doing, quotas, Actor(doing), chain)
+
+
+def acted(moved: Moved, what: Act, workload: Workload) -> tuple[Deed, ...]:
+    """Done to a workload as a plan has it."""
+    pods = tuple(sorted((pod.uid, pod.version, pod.node) for pod in workload.pods))
+    target = Target(
+        workload.uid,
+        workload.version,
+        workload.kind,
+        workload.namespace,
+        workload.name,
+        workload.team,
+        workload.pool,
+        workload.way_down,
+        pods,
+    )
+    order = Order(0, Action(1, what, Cause.IDLE, target), {pod.uid: pod.name for pod in workload.pods})
+    return moved.actor.carry_out([order], UNDER, lambda action, seen: None)
 
 
 def outcomes(deeds: tuple[Deed, ...]) -> list[tuple[str, str, str]]:

@@ -8,16 +8,15 @@ import pytest
 from collector.kubernetes.lent import QUOTA
 from collector.kubernetes.settings import Settings
 from enforcer.act.mark import STOPPED, is_marked
-from enforcer.act.order import Order
 from enforcer.act.restore import Asked, named, restore
 from enforcer.audit.chain import Chain
-from enforcer.plan import Act, Action, Cause, Target
+from enforcer.plan import Act
 from enforcer.quotas.last import lasts
 from enforcer.quotas.restore import restore_quotas
 from enforcer.snapshot import Workload
 from quartermaster.clock import HOUR_MS, now_ms
 from quartermaster.team import Rule
-from tests.quotas.moving import POLICY, UNDER, Moved, hand, outcomes, promised, standing, until
+from tests.quotas.moving import POLICY, UNDER, Moved, acted, hand, outcomes, promised, standing, until
 from tests.quotas.saying import picture
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground, conditions
@@ -47,24 +46,6 @@ def in_queue(ground: Ground) -> Any:
     return only
 
 
-def act(moved: Moved, what: Act, workload: Workload) -> list[tuple[str, str, str]]:
-    """Done to a workload as a plan has it."""
-    pods = tuple(sorted((pod.uid, pod.version, pod.node) for pod in workload.pods))
-    target = Target(
-        workload.uid,
-        workload.version,
-        workload.kind,
-        workload.namespace,
-        workload.name,
-        workload.team,
-        workload.pool,
-        workload.way_down,
-        pods,
-    )
-    order = Order(0, Action(1, what, Cause.IDLE, target), {pod.uid: pod.name for pod in workload.pods})
-    return outcomes(moved.actor.carry_out([order], UNDER, lambda action, seen: None))
-
-
 def test_a_job_is_taken_out_of_its_queue_and_put_back(
     hands: Hand, ground: Ground, enforcers_token: str, chain: Chain
 ):
@@ -88,7 +69,7 @@ def test_a_job_is_taken_out_of_its_queue_and_put_back(
 
     until(there)
     assert (found[0].kind, found[0].name, found[0].way_down) == ("Job", "train", "deactivate in its queue")
-    assert act(moved, Act.STOP, found[0]) == [("stop", "train", "done")]
+    assert outcomes(acted(moved, Act.STOP, found[0])) == [("stop", "train", "done")]
     now = in_queue(ground)
     assert (now["spec"]["active"], is_marked(now)) == (False, True)
     assert conditions(now).get("Evicted") == "True"

@@ -203,6 +203,32 @@ def test_what_cannot_be_booked_is_taken_off_nobody():
     assert (told.changes, [each.team for each in told.unmet]) == ((), ["a"])
 
 
+def test_who_cannot_be_given_more_still_gives():
+    raws = [
+        kai_queue("p", **OPEN | {"quota": 8}),
+        kai_queue("a", "p", **OPEN | {"quota": 8}),
+        kai_queue("b", **OPEN | {"quota": 8}),
+    ]
+    told = followed(raws, booking("a", 4), booking("a", 2, offer=True), booking("b", 2))
+    assert [(each.cap.name, each.after["gpu/quota"]) for each in told.changes] == [("a", "6"), ("b", "10")]
+    assert [each.team for each in told.unmet] == ["a"]
+
+
+def test_what_one_cannot_give_the_other_gives():
+    raws = [
+        kai_queue("a", quota=8, limit=-1),
+        kai_queue("b", fixed=7, quota=8, limit=-1),
+        kai_queue("d", quota=8, limit=-1),
+    ]
+    offers = booking("b", 4, offer=True), booking("d", 4, offer=True)
+    told = followed(raws, booking("a", 4), *offers)
+    assert {each.cap.name: each.after["gpu/quota"] for each in told.changes} == {
+        "a": "12",
+        "b": "7",
+        "d": "5",
+    }
+
+
 def test_of_two_bookings_that_do_not_fit_together_one_is_followed():
     raws = [kai_queue("p", **OPEN | {"quota": 20})]
     raws += [kai_queue(name, "p", **OPEN | {"quota": 8}) for name in ("a", "b")]
