@@ -3,10 +3,10 @@
 import threading
 from collections.abc import Callable, Collection, Sequence
 
-from collector.kubernetes import talk
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import ADDED, BEGIN, GONE, MODIFIED, SYNCED, Event
 from collector.kubernetes.talk import Api
+from collector.kubernetes.troubles import Troubles
 from collector.kubernetes.values import mapping, text
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
@@ -60,7 +60,7 @@ class QuotaWatch:
     ) -> None:
         self.settings = settings
         self._api, self._log = api, log
-        self._said: dict[str, str] = {}
+        self._troubles = Troubles(log, settings.cluster)
         self._caps = Caps(settings, kinds)
         self._watchers = [Watcher(api, BACKENDS[kind].watched, self._caps.apply, wall) for kind in kinds]
 
@@ -82,21 +82,5 @@ class QuotaWatch:
 
     def all(self) -> tuple[Cap, ...]:
         """The caps as they are known now. What is not watched just now is said once in the log."""
-        for each in self._watchers:
-            self._say(each)
+        self._troubles.say(self._watchers)
         return self._caps.all()
-
-    def _say(self, watcher: Watcher) -> None:
-        trouble, name = watcher.state.trouble, watcher.resource.name
-        if trouble is None:
-            if self._said.pop(name, None) is not None:
-                self._log.info("watched again", cluster=self.settings.cluster, resource=name)
-        elif trouble.kind not in {talk.ABSENT, self._said.get(name)}:
-            self._said[name] = trouble.kind
-            self._log.warning(
-                "not watched",
-                cluster=self.settings.cluster,
-                resource=name,
-                what=trouble.detail,
-                lost=watcher.resource.without,
-            )
