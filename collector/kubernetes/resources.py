@@ -17,11 +17,13 @@ class Resource:
     covers: tuple[str, ...] = ()
     optional: bool = False  # it covers only where it is served
     without: str = ""  # what is lost where it may not be read
+    namespace: str = ""  # of one namespace alone; "" of all, or of none
 
     def path(self, version: str) -> str:
-        """Where it is, over all namespaces."""
+        """Where it is, over all namespaces or in its own."""
+        base = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
         return (
-            f"/apis/{self.group}/{version}/{self.plural}" if self.group else f"/api/{version}/{self.plural}"
+            f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
         )
 
     @property

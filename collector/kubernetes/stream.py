@@ -16,9 +16,11 @@ class Event:
 
     BEGIN and SYNCED stand around a full list: what was known and does not stand between them is gone. Of kind
     `owners` are objects that were asked for: ADDED with their metadata, DELETED where there is none to be had.
+    `within` is the namespace that a list is of; "" for one of all.
     """
 
     received_at: int
     kind: str  # the resource, such as `pods`
     type: str
     object: Json = field(default_factory=dict[str, Any])
+    within: str = ""
