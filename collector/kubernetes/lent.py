@@ -15,7 +15,6 @@ QUOTA = "quartermaster/quota"
 # Ours has some hundred characters for each flavor; a longer one is somebody's joke.
 _LONGEST = 16_384
 _MOST_FIELDS = 256
-_UNLIMITED = "-1"  # as KAI writes it
 Fields = Mapping[str, str | None]  # quantities by the field's name, as they are written; None: absent
 
 
@@ -83,8 +82,7 @@ def _fields(told: object) -> Fields | None:
     found: dict[str, str | None] = {}
     for name, value in values.items():
         amount = quantity(value) if isinstance(value, str) else None
-        unlimited = value == _UNLIMITED and name.endswith("/limit")
-        if value is not None and not unlimited and (amount is None or amount < 0):
+        if value is not None and (amount is None or amount < 0):
             return None
         found[text(name)] = value
     return found

@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 from cli.main import app
 from collector.kubernetes.lent import QUOTA
 from collector.kubernetes.settings import Settings
+from collector.log import Log
 from enforcer.act.clearing import Pace
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.audit.carried import carried
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase
+from enforcer.loop.site import site
 from enforcer.quotas.backends import read_cap
 from enforcer.quotas.cap import Cap
 from enforcer.quotas.hand import Quotas
@@ -28,6 +30,7 @@ from enforcer.quotas.kai import KAI_QUEUE
 from enforcer.quotas.volcano import VOLCANO_QUEUE
 from quartermaster.clock import HOUR_MS, SECOND_MS, now_ms
 from quartermaster.config.acting import Experimental
+from quartermaster.config.load import load_configuration
 from sql.ledger import open_ledger
 from sql.upgrade import upgrade
 from tests.act.acting import wire
@@ -91,16 +94,17 @@ def volcano(ground: Ground) -> Iterator[System]:
     system.remove()
 
 
-def token_of(ground: Ground, name: str) -> str:
-    """Of a service account of the test's that has what the file's ClusterRole gives, and nothing else."""
+def token_of(ground: Ground, *files: str) -> str:
+    """Of a service account of the test's that has what the files' ClusterRoles give, and nothing else."""
     token = ground.plane.service_account(ground.namespace, WHO)
-    role, binding = yaml.safe_load_all((RBAC / f"{name}.yaml").read_text(encoding="utf-8"))
-    for each in (role, binding):
-        each["metadata"]["name"] += f"-{ground.namespace}"
-    binding["roleRef"]["name"] = role["metadata"]["name"]
-    binding["subjects"] = [{"kind": "ServiceAccount", "name": WHO, "namespace": ground.namespace}]
-    for each in (role, binding):
-        ground.plane.call("POST", PLACES[each["kind"]], each)
+    for file in files:
+        role, binding = yaml.safe_load_all((RBAC / f"{file}.yaml").read_text(encoding="utf-8"))
+        for each in (role, binding):
+            each["metadata"]["name"] += f"-{ground.namespace}"
+        binding["roleRef"]["name"] = role["metadata"]["name"]
+        binding["subjects"] = [{"kind": "ServiceAccount", "name": WHO, "namespace": ground.namespace}]
+        for each in (role, binding):
+            ground.plane.call("POST", PLACES[each["kind"]], each)
     return token
 
 
@@ -238,17 +242,41 @@ def test_a_volcano_queue_follows_bookings_and_offers_and_goes_back(
     assert not any(QUOTA in notes(each) for each in after.values())
 
 
-def test_without_being_named_none_is_moved_nor_asked_for(
-    control_plane: ControlPlane, enforcers_token: str, kai: System, chain: Chain
+def configured(system: System, token: str, folder: Path, policy: dict[str, Any]) -> Path:
+    """A configuration's file: the system's cluster, with the token's rights."""
+    kubeconfig = str(system.ground.plane.kubeconfig_of(token))
+    told = {
+        "ledger": {"path": str(folder / "ledger")},
+        "clusters": [{"name": "c", "holders": "kubernetes", "kubernetes": {"kubeconfig": kubeconfig}}],
+        "policy": policy,
+    }
+    file = folder / "quartermaster.yaml"
+    file.write_text(yaml.safe_dump(told), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("named", [(), ("kai",)])
+def test_only_what_the_policy_names_is_watched(
+    named: tuple[Experimental, ...], kai: System, chain: Chain, tmp_path: Path
 ):
-    """The enforcer's rights without KAI's: nothing is refused, as nothing is asked for."""
-    kai.queue("a", resources={"gpu": {"quota": 8, "limit": -1}})
-    moved = hand(control_plane, enforcers_token, chain, Settings("c"))
+    path = kai.queue("a", resources={"gpu": {"quota": 8, "limit": -1}})
+    token = token_of(kai.ground, "enforcer-kai", "enforcer-lend")
+    acting = {"mode": "act", "lend": True, "experimental": list(named)}
+    configuration = load_configuration(configured(kai, token, tmp_path, {"acting": acting}), {})
+    made = site(configuration.clusters[0], configuration, chain.ledger, tmp_path / "freeze", Log("plain"))
+    made.quotas.start()
     try:
-        assert not any(each.kind == KAI_QUEUE for each in moved.quotas.caps())
-        assert turn(moved, kai.owned("a", 8), booked("a", 4)) == ()
+        body = {"metadata": {"name": "later"}, "spec": {"hard": {f"requests.{GPU}": "8"}}}
+        kai.ground.plane.call("POST", f"{kai.ground.path}/resourcequotas", body)
+        mine = kai.ground.namespace
+        until(lambda: any(each.namespace == mine for each in made.quotas.caps()))
+        if named:
+            until(lambda: any(f"{KAI}/{each.name}" == path for each in made.quotas.caps()))
+        assert any(each.kind == KAI_QUEUE for each in made.quotas.caps()) is bool(named)
     finally:
-        moved.stop()
+        made.quotas.stop()
+        made.live.stop()
+        made.doing.close()
 
 
 def test_restore_all_puts_a_queue_back_also_where_it_is_no_longer_named(
@@ -267,18 +295,7 @@ def test_restore_all_puts_a_queue_back_also_where_it_is_no_longer_named(
         finally:
             moved.stop()
     assert plane.call("GET", path)["spec"] != first
-    told = {
-        "ledger": {"path": str(tmp_path / "ledger")},
-        "clusters": [
-            {
-                "name": "c",
-                "holders": "kubernetes",
-                "kubernetes": {"kubeconfig": str(plane.kubeconfig_of(token))},
-            }
-        ],
-    }
-    file = tmp_path / "quartermaster.yaml"
-    file.write_text(yaml.safe_dump(told), encoding="utf-8")
+    file = configured(kai, token, tmp_path, {})
     done = CliRunner().invoke(app, ["--config", str(file), "restore", "--all", "--json"])
     rows = {each["workload"]: each["result"] for each in json.loads(done.stdout)["workloads"]}
     assert rows == {f"{KAI_QUEUE}/{path.rpartition('/')[2]}": "done"}, done.output

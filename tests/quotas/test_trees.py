@@ -1,5 +1,6 @@
 """Queues of KAI and Volcano: trees whose quotas follow bookings and offers, whole, and never past the queue above."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -303,11 +304,11 @@ def test_a_moved_queue_promises_what_its_people_wrote():
         assert read(now, SETTINGS) == read(raw, SETTINGS)
 
 
-def test_unlimited_may_stand_in_our_annotation_only_where_kai_writes_it():
-    (now,) = turned([kai_queue("a", quota=8, limit=8, overQuotaWeight=1)], booking("a", 4))
+def test_an_unlimited_kai_queue_is_never_told_of_in_our_annotation():
+    (now,) = turned([kai_queue("a", quota=8, limit=-1, overQuotaWeight=1)], booking("a", 4))
     note = now["metadata"]["annotations"]
-    note[QUOTA] = note[QUOTA].replace('"gpu/limit":"8"', '"gpu/limit":"-1"')
-    assert cap(now).written["gpu/limit"] == "-1"
+    assert json.loads(note[QUOTA])["before"] == {"gpu/quota": "8"}
+    # So who writes it there has put it there, and it is not believed.
     note[QUOTA] = note[QUOTA].replace('"gpu/quota":"8"', '"gpu/quota":"-1"')
     assert (cap(now).marked, cap(now).moved) == (True, False)
 
