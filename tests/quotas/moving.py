@@ -1,8 +1,8 @@
 """For tests of quotas on a control plane: a hand that moves them, a cluster that is watched, and what is promised."""
 
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from enforcer.plan import Act, Action, Cause, Target
 from enforcer.promised import Promised
 from enforcer.quotas.backends import kinds_moved
+from enforcer.quotas.cap import Cap
 from enforcer.quotas.hand import Quotas
 from enforcer.quotas.watched import QuotaWatch
 from enforcer.snapshot import Workload
@@ -88,6 +89,24 @@ def standing() -> Standing:
     """Nothing speaks against acting."""
     now = now_ms()
     return Standing(now, "act", now - HOUR_MS, now - HOUR_MS, None, 1000)
+
+
+@dataclass
+class Afresh:
+    """A test's quota objects as they are now, instead of what a watch has heard of them."""
+
+    look: Callable[[], Iterable[Cap | None]]
+    settings: Settings = field(default_factory=lambda: Settings("c"))
+    settled: bool = True
+
+    def all(self) -> tuple[Cap, ...]:
+        return tuple(each for each in self.look() if each is not None)
+
+    def start(self) -> None:
+        """Nothing is watched."""
+
+    def stop(self) -> None:
+        """Nothing was watched."""
 
 
 @dataclass

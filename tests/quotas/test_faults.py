@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +20,7 @@ from enforcer.quotas.hand import Quotas
 from quartermaster.clock import SECOND_MS, now_ms
 from tests.act.acting import wire
 from tests.act.proxy import FAULTS, Proxy, proxy_before
-from tests.quotas.moving import POLICY, UNDER, promised, standing
+from tests.quotas.moving import POLICY, UNDER, Afresh, promised, standing
 from tests.quotas.saying import KEY, holds, picture, waits
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
@@ -32,33 +32,12 @@ def proxy(control_plane: ControlPlane) -> Iterator[Proxy]:
         yield made
 
 
-@dataclass
-class Afresh:
-    """The test's quotas as they are now, instead of what a watch has heard of them."""
-
-    ground: Ground
-    settled: bool = True
-
-    settings: Settings = field(default_factory=lambda: Settings("c"))
-
-    def all(self) -> tuple[Cap, ...]:
-        found = self.ground.plane.call("GET", f"{self.ground.path}/resourcequotas")["items"]
-        caps = [read_cap(each, "ResourceQuota", self.settings) for each in found]
-        return tuple(each for each in caps if each is not None)
-
-    def start(self) -> None:
-        """Nothing is watched."""
-
-    def stop(self) -> None:
-        """Nothing was watched."""
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_at_every_call(fault: str, ground: Ground, proxy: Proxy, chain: Chain):
     plane, late_ms = ground.plane, [0]
     through = Hands(wire(plane, url=proxy.url, read_s=0.3), pause=lambda seconds: None)
     acts = Doing(through, chain, lambda epoch: "", lambda: now_ms() + late_ms[0], Pace())
-    quotas = Quotas(acts, chain.ledger, Afresh(ground), lambda epoch: "")
+    quotas = Quotas(acts, chain.ledger, Afresh(lambda: _caps(ground)), lambda epoch: "")
     try:
         for number in itertools.count(1):
             proxy.expect(fault, number)
@@ -71,6 +50,11 @@ def test_a_fault_at_every_call(fault: str, ground: Ground, proxy: Proxy, chain: 
     with chain.ledger.reading() as cursor:
         intents = carried(cursor, "c", until_ms=2**42, phases=[Phase.INTENT])
     assert all(each.result for each in intents), intents
+
+
+def _caps(ground: Ground) -> list[Cap | None]:
+    found = ground.plane.call("GET", f"{ground.path}/resourcequotas")["items"]
+    return [read_cap(each, "ResourceQuota", Settings("c")) for each in found]
 
 
 def _goes_through(number: int, ground: Ground, proxy: Proxy, quotas: Quotas, late_ms: list[int]) -> bool:
