@@ -63,7 +63,7 @@ def _leave(within: Reach) -> dict[str, Any]:
 
     leader = Leader(within.wire, within.configuration.policy.acting.namespace, identity())
     _have(leader)
-    carriers = stopped_since(within.doing, 0)
+    carriers = stopped_since(within.doing, 0, within.stopped())
     asked = Asked(within.cluster, within.person, "quartermaster down")
     rows = told(restore(within.doing, carriers.found, asked, within.recorded()))
     quotas, unseen = within.quotas_back(asked.words)  # the last, so that what ran on what was lent comes back

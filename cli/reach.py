@@ -33,9 +33,13 @@ class Reach:
     chain: "Chain"
     person: str  # a pseudonym
 
+    def stopped(self) -> "tuple[Deed, ...]":
+        """What the audit has of what is stopped."""
+        return tuple(each.deed for each in self.chain.stopped())
+
     def recorded(self) -> dict[str, str]:
         """By UID what the audit has of what is stopped, as it was before."""
-        return {each.deed.object_uid: each.deed.before for each in self.chain.stopped()}
+        return {each.object_uid: each.before for each in self.stopped()}
 
     def quotas_back(self, words: str, since_ms: int = 0) -> "tuple[Restored, tuple[str, ...]]":
         """Put back the quotas that were moved since then; and what could not be looked through."""
@@ -79,7 +83,7 @@ def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
     wire = wire_of(configuration, names[0])
     with open_configured(configuration) as ledger:
         chain = Chain(ledger, names[0])
-        doing = doing_of(configuration, wire, chain, lambda epoch: "")
+        doing = doing_of(configuration, names[0], wire, chain, lambda epoch: "")
         person = asker(configuration)
         try:
             yield Reach(configuration, names[0], wire, doing, chain, person)

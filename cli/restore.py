@@ -46,10 +46,10 @@ def restore(
     with reach(context, cluster) as within:
         unseen: tuple[str, ...] = ()
         if workload is None:
-            carriers = stopped_since(within.doing, since_ms)
+            carriers = stopped_since(within.doing, since_ms, within.stopped())
             wanted, unseen = carriers.found, carriers.unseen
         else:
-            wanted = (named(within.doing, workload),)
+            wanted = (named(within.doing, workload, within.stopped()),)
         done = put_back(within.doing, wanted, Asked(within.cluster, within.person, reason), within.recorded())
         rows = told(done)
         if workload is None:

@@ -6,6 +6,7 @@ _MEMORY = "what its processes have in memory"
 _LOST = {
     "Notebook": (_MEMORY, "work that is not saved"),
     "StatefulSet": (_MEMORY,),
+    "workspace": (_MEMORY, "work that is not saved"),
     "RayCluster": (_MEMORY,),
     "RayJob": ("the whole run: it starts over",),
 }

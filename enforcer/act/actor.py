@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from collector.kubernetes.values import Json
-from enforcer.act.change import Change, Meant, NoChange, start, stop
+from enforcer.act.change import Change, Meant, NoChange
 from enforcer.act.doing import Begun, Doing
 from enforcer.act.grip import grip
 from enforcer.act.hands import pod_path
@@ -134,10 +134,10 @@ class Actor:
         # What is patched is what must not have changed.
         seen = replace(seen_of(at_ms, held.owner, there, budgets), version=metadata["resourceVersion"])
         if action.act is Act.START:
-            change = start(held.way, held.path, held.object)
+            change = held.start()
         else:
             meant = Meant(at_ms, under.cluster, under.plan_hash, under.epoch, action.act.value)
-            change = stop(held.way, held.path, held.object, meant)
+            change = held.stop(meant)
         if isinstance(change, NoChange):
             return _Sight(order, seen, words=change.words)
         # The API server itself refuses it on anything but what the plan saw.

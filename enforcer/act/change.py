@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from collector.kubernetes.values import Json, mapping, text
-from enforcer.act.effects import Operation, Patch, pointer
+from enforcer.act.effects import Operation, Patch, Serve, pointer
 from enforcer.act.mark import STOPPED_AT, Mark, is_marked, mark_of
 from enforcer.act.way import Way
 
@@ -18,9 +18,9 @@ _ANNOTATIONS = ("metadata", "annotations")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A patch of an owner; the fields it changes by their JSON pointers, before and after (null: absent)."""
+    """A patch of an owner, or what a Hub is asked for; the fields it changes, before and after (null: absent)."""
 
-    patch: Patch
+    patch: Patch | Serve
     before: Mapping[str, object]
     after: Mapping[str, object]
 

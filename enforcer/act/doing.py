@@ -8,13 +8,15 @@ from collector.kubernetes.values import Json
 from enforcer.act.change import Change, NoChange, is_down, start
 from enforcer.act.clearing import Cleared, Clearing, Fate, Named, Pace
 from enforcer.act.crew import Crew
-from enforcer.act.effects import Came, How, Patch
-from enforcer.act.grip import grip, way_of
+from enforcer.act.effects import Came, How, Patch, Serve
+from enforcer.act.grip import owners_grip, way_of
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
 from enforcer.act.order import RESTORE, came_of, pods_of, written
 from enforcer.act.pods import pods_told
 from enforcer.act.served import NoWay, Served
+from enforcer.act.server import WORKSPACE
+from enforcer.act.serving import back, looked_at
 from enforcer.act.way import WAYS, Ways
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Phase, Result
@@ -38,7 +40,7 @@ class Begun:
 
     intent: Deed
     row_hash: str
-    patch: Patch | None = None  # None once it has happened
+    patch: Patch | Serve | None = None  # None once it has happened
     result: Result | None = None
     words: str = ""
     at_ms: int = 0
@@ -79,7 +81,7 @@ class Doing:
         self._may = may
         self._pace = pace
 
-    def begin(self, intents: Sequence[Deed], patches: Sequence[Patch]) -> list[Begun]:
+    def begin(self, intents: Sequence[Deed], patches: Sequence[Patch | Serve]) -> list[Begun]:
         """Put the intents into the journal, in one commit."""
         hashes = self.journal.write(intents)
         return [
@@ -138,7 +140,12 @@ class Doing:
         """Look at the owner as it is now: somebody else may have put it back already."""
         intent = begun.intent
         try:
-            held = grip(self.served, intent.kind, intent.namespace, intent.name)
+            if intent.kind == WORKSPACE:
+                result, words = looked_at(self.hands, intent)
+                return (
+                    self._told(begun, result, words) if result else replace(begun, is_open=True, words=words)
+                )
+            held = owners_grip(self.served, intent.kind, intent.namespace, intent.name)
         except (NoWay, Silence) as error:
             return replace(begun, is_open=True, words=str(error))
         if held is None or held.uid != intent.object_uid:
@@ -160,6 +167,8 @@ class Doing:
             return replace(begun, is_open=True, words=came.words)
         if came.how is not How.HAPPENED:
             return replace(begun, result=Result.FAILED, words=came.words or came.how.value, at_ms=self.wall())
+        if isinstance(begun.patch, Serve):  # what the Hub took is seen when it comes to be
+            return replace(begun, patch=None)
         way = way_of(self.served, begun.intent.kind, came.object)
         if is_down(way, came.object) is not (begun.intent.act in _DOWN):
             words = "the server took it, and the field is not there: this version of the kind knows none"
@@ -167,10 +176,10 @@ class Doing:
         is_owner = way is self.served.way(begun.intent.kind)
         return replace(begun, patch=None, stopped=came.object if is_owner else None)
 
-    def _send(self, begun: Begun, patch: Patch, epoch: int) -> Came:
+    def _send(self, begun: Begun, patch: Patch | Serve, epoch: int) -> Came:
         """Send it. What is put back may have changed otherwise meanwhile: its status does so by itself."""
         came = self.hands.do(patch, lambda: self._may(epoch))
-        for _ in range(_AGAIN if begun.intent.act == RESTORE else 0):
+        for _ in range(_AGAIN if begun.intent.act == RESTORE and isinstance(patch, Patch) else 0):
             if came.how is not How.DIFFERS:
                 break
             way = way_of(self.served, begun.intent.kind, came.object)
@@ -197,15 +206,17 @@ class Doing:
             )
             lost = Fate.GOING in fates  # then it is not tried again
             result = Result.FAILED if Fate.BUDGET in fates and not lost else Result.NO_EFFECT
-            back = self.read_back(begun)
-            return self._told(begun, result, words) if back.is_done else back
-        back = self.read_back(begun)
-        if pods and back.is_done:
+            seen = self.read_back(begun)
+            return self._told(begun, result, words) if seen.is_done else seen
+        if begun.intent.kind == WORKSPACE:  # the Hub sees a moment later that the pod has gone
+            clearing.wait(lambda: not self.read_back(begun).is_open)
+        seen = self.read_back(begun)
+        if pods and seen.is_done:
             last = max(each.after_s for each in pods.values())
             were = "1 pod was" if len(pods) == 1 else f"{len(pods)} pods were"
             words = f"{were} seen to end or to be gone, the last after {last:.2f} s"
-            return replace(back, words=words)
-        return back
+            return replace(seen, words=words)
+        return seen
 
     def _held_back(self, begun: Begun, clearing: Clearing) -> Begun:
         """What waits is held back when the scheduler sees no pod of it any more: else it might be bound first."""
@@ -222,18 +233,21 @@ class Doing:
         back = begun.intent.act in _DOWN and result is not Result.DONE
         return replace(begun, patch=None, result=result, words=words, at_ms=self.wall(), goes_back=back)
 
-    def _back(self, begun: Begun) -> "tuple[Begun, tuple[Deed, Patch] | None]":
+    def _back(self, begun: Begun) -> "tuple[Begun, tuple[Deed, Patch | Serve] | None]":
         """Beside what is to be put back: the intent and the patch for it; open, where that cannot be told."""
         intent = begun.intent
         if begun.is_open or not begun.goes_back:
             return begun, None
         try:
-            held = grip(self.served, intent.kind, intent.namespace, intent.name)
+            if intent.kind == WORKSPACE:
+                change = back(self.hands, intent)
+            else:
+                held = owners_grip(self.served, intent.kind, intent.namespace, intent.name)
+                if held is None or not is_marked(held.object):
+                    return begun, None
+                change = held.start()
         except (NoWay, Silence) as error:
             return replace(begun, is_open=True, words=str(error)), None
-        if held is None or not is_marked(held.object):
-            return begun, None
-        change = start(held.way, held.path, held.object)
         if isinstance(change, NoChange):
             return begun, None
         return begun, (restoring(intent, change, self.wall(), f"put back: {begun.words}"), change.patch)

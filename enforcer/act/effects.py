@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from collector.kubernetes.values import Json, mapping
+from enforcer.act.server import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,18 @@ class Create:
     body: Json
 
 
-Effect = Patch | Evict | Create
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Have a Hub start a server (`up`), or stop it while its pod, at `path`, is the one that was seen."""
+
+    server: Server
+    up: bool
+    path: str = ""
+    uid: str = ""
+    version: str = ""
+
+
+Effect = Patch | Evict | Create | Serve
 
 
 class How(StrEnum):

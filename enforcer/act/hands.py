@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 
 from collector.kubernetes.values import Json, mapping, text
-from enforcer.act.effects import Came, Create, Effect, Evict, How, Patch, shows
+from enforcer.act.effects import Came, Create, Effect, Evict, How, Patch, Serve, shows
+from enforcer.act.hub import Hub, Hubs
 from enforcer.act.seen import is_going
+from enforcer.act.server import Server, State
 from enforcer.act.wire import PATCH, Reply, Silence, Wire
 
 May = Callable[[], str]  # why nothing may be done any more; "" while it may
@@ -23,10 +25,13 @@ _BUSY = 429
 
 
 class Hands:
-    """Acts on one API server; may be used by many threads at once."""
+    """Acts on one API server, and on the Hubs of its cluster; may be used by many threads at once."""
 
-    def __init__(self, wire: Wire, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, wire: Wire, pause: Callable[[float], None] = time.sleep, hubs: Hubs | None = None
+    ) -> None:
         self.wire = wire
+        self.hubs = hubs or Hubs()
         self._pause = pause
 
     def look(self, path: str) -> Json | None:
@@ -49,6 +54,10 @@ class Hands:
             self._wait(turn, reply.retry_after_s)
         raise Silence(f"{path}: {last}")
 
+    def state(self, server: Server) -> State:
+        """What its Hub says of a server. Raises Silence where it does not say."""
+        return self._hub(server).state(server)
+
     def do(self, effect: Effect, may: May) -> Came:
         """Carry an effect out, if it may be; what came of it."""
         came = Came(How.UNKNOWN)
@@ -56,6 +65,8 @@ class Hands:
             why_not = may()
             if why_not:
                 return Came(How.HELD, words=why_not)
+            if isinstance(effect, Serve) and (other := self._other(effect)) is not None:
+                return other
             try:
                 reply = self._send(effect)
             except Silence as silence:
@@ -64,7 +75,8 @@ class Hands:
                 if reply.good:
                     return Came(How.HAPPENED, reply.body)
                 came, final, wait_s = _refusal(reply), 400 <= reply.code < 500, reply.retry_after_s
-                if (final and reply.code not in {_BUSY, *_CONFLICT}) or came.how is How.BUDGET:
+                settled = reply.code not in {_BUSY, *_CONFLICT} and not isinstance(effect, Serve)
+                if (final and settled) or came.how is How.BUDGET:
                     return came
                 if reply.code == _BUSY:
                     self._wait(turn, wait_s)
@@ -85,10 +97,36 @@ class Hands:
                 )
             case Create():
                 return self.wire.send("POST", effect.path, effect.body)
+            case Serve():
+                return self._hub(effect.server).ask(effect.server, up=effect.up)
+
+    def _hub(self, server: Server) -> Hub:
+        hub = self.hubs.of.get(server.namespace)
+        if hub is None:
+            raise Silence(f"no Hub is configured for the pods of {server.namespace}")
+        return hub
+
+    def _other(self, effect: Serve) -> Came | None:
+        """Why a server is not to be stopped: its pod is not the one that was seen. The Hub checks nothing of it."""
+        if effect.up:
+            return None
+        try:
+            seen = self.look(effect.path)
+        except Silence as silence:
+            return Came(How.UNKNOWN, words=str(silence))
+        metadata = mapping((seen or {}).get("metadata"))
+        if (metadata.get("uid"), metadata.get("resourceVersion")) == (effect.uid, effect.version):
+            return None
+        how = How.DIFFERS if seen is not None else How.GONE
+        return Came(how, words=how.value)
 
     def _found(self, effect: Effect) -> Came | None:
         """What the cluster says of an effect that was answered badly or not at all; None: it did not happen."""
         try:
+            if isinstance(effect, Serve):
+                states = {State.UP} if effect.up else {State.DOWN, State.STOPPING}
+                state = self.state(effect.server)
+                return Came(How.HAPPENED, words=state.value) if state in states else None
             seen = self.look(_place(effect))
         except Silence as silence:
             return Came(How.UNKNOWN, words=str(silence))
@@ -112,7 +150,7 @@ def _refusal(reply: Reply) -> Came:
     return Came(How.GONE if reply.code == 404 else How.REFUSED, words=reply.words)
 
 
-def _place(effect: Effect) -> str:
+def _place(effect: Patch | Evict | Create) -> str:
     match effect:
         case Patch():
             return effect.path
@@ -122,7 +160,7 @@ def _place(effect: Effect) -> str:
             return f"{effect.path}/{text(mapping(effect.body.get('metadata')).get('name'))}"
 
 
-def _told(effect: Effect, seen: Json | None) -> How | None:
+def _told(effect: Patch | Evict | Create, seen: Json | None) -> How | None:
     if isinstance(effect, Create):
         return None if seen is None else How.HAPPENED
     metadata = mapping((seen or {}).get("metadata"))

@@ -1,18 +1,21 @@
 """Restoring: what we stopped is started again as it was, because a person asks for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.kubernetes.values import Json, mapping, text
 from enforcer.act.carrying import Carrier, Carriers, carrying
 from enforcer.act.change import Change, NoChange, start
 from enforcer.act.doing import Doing
-from enforcer.act.effects import Patch
-from enforcer.act.grip import grip
+from enforcer.act.effects import Patch, Serve
+from enforcer.act.grip import owners_grip, start_of
 from enforcer.act.mark import STOPPED, mark_of
 from enforcer.act.order import RESTORE, written
+from enforcer.act.server import WORKSPACE
+from enforcer.act.server import recorded as server_recorded
 from enforcer.act.way import IN_QUEUE
+from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Phase
 from quartermaster.errors import InputError
 
@@ -35,13 +38,22 @@ class Restored:
     left: Mapping[str, str]
 
 
-def named(doing: Doing, subject: str) -> Carrier:
-    """The owner that `Kind/namespace/name` names. Raises InputError where there is none; NoWay, Silence."""
+def named(doing: Doing, subject: str, stopped: Iterable[Deed] = ()) -> Carrier:
+    """The owner that `Kind/namespace/name` names; of what a Hub serves the last of that name among those `stopped`.
+
+    Raises InputError where there is none; NoWay, Silence."""
     kind, slash, place = subject.partition("/")
     namespace, another, name = place.partition("/")
     if not (slash and another and name) or "/" in name:
         raise InputError(f"{subject!r} is no workload", "write it as Kind/namespace/name: Job/vision/train")
-    found = grip(doing.served, kind, namespace, name)
+    if kind == WORKSPACE:
+        servers = [
+            each for each in stopped if (each.kind, each.namespace, each.name) == (kind, namespace, name)
+        ]
+        if not servers:
+            raise InputError(f"{subject} was not stopped", "quartermaster actions says what was stopped")
+        return _of_a_hub(servers[-1])
+    found = owners_grip(doing.served, kind, namespace, name)
     if found is None:
         raise InputError(
             f"there is no {subject} in the cluster", "quartermaster actions says what was stopped"
@@ -49,23 +61,25 @@ def named(doing: Doing, subject: str) -> Carrier:
     return Carrier(kind if found.object is found.owner else IN_QUEUE, found.path, found.object)
 
 
-def stopped_since(doing: Doing, since_ms: int) -> Carriers:
-    """All owners that carry a mark of their own from since then; also one whose mark cannot be read."""
+def stopped_since(doing: Doing, since_ms: int, stopped: Iterable[Deed] = ()) -> Carriers:
+    """All owners that carry a mark of their own from since then; also one whose mark cannot be read.
+
+    What a Hub serves carries none: of these, those that are among `stopped`, as the audit has them.
+    """
     carriers = carrying(doing, {STOPPED}, doing.served.kinds)
-    return Carriers(
-        tuple(each for each in carriers.found if _is_since(each.object, since_ms)), carriers.unseen
-    )
+    marked = tuple(each for each in carriers.found if _is_since(each.object, since_ms))
+    served = tuple(_of_a_hub(each) for each in stopped if each.kind == WORKSPACE and each.at_ms >= since_ms)
+    return Carriers((*marked, *served), carriers.unseen)
 
 
 def restore(doing: Doing, carriers: Sequence[Carrier], asked: Asked, recorded: Mapping[str, str]) -> Restored:
     """Start them again; `recorded` has by UID what the audit has of each as it was before. Raises LedgerError."""
     intents: list[Deed] = []
-    patches: list[Patch] = []
+    patches: list[Patch | Serve] = []
     left: dict[str, str] = {}
     for each in carriers:
         before = recorded.get(each.workload.uid)
-        way = doing.served.way(each.kind)
-        change = start(way, each.path, each.object, mapping(json.loads(before)) if before else None)
+        change = _back(doing, each, before or "")
         if isinstance(change, NoChange):
             left[each.title] = change.words
             continue
@@ -75,6 +89,24 @@ def restore(doing: Doing, carriers: Sequence[Carrier], asked: Asked, recorded: M
         return Restored((), left)
     done = doing.do(doing.begin(intents, patches), epoch=0)
     return Restored((*intents, *doing.finish(done, epoch=0)), left)
+
+
+def _back(doing: Doing, carrier: Carrier, before: str) -> Change | NoChange:
+    if carrier.kind != WORKSPACE:
+        way = doing.served.way(carrier.kind)
+        return start(way, carrier.path, carrier.object, mapping(json.loads(before)) if before else None)
+    server = server_recorded(text(mapping(carrier.object.get("metadata")).get("namespace")), before)
+    if server is None:
+        return NoChange("the audit does not say of which server it is")
+    try:
+        return start_of(server, doing.hands.state(server))
+    except Silence as silence:  # the others are started all the same
+        return NoChange(str(silence))
+
+
+def _of_a_hub(deed: Deed) -> Carrier:
+    metadata = {"namespace": deed.namespace, "name": deed.name, "uid": deed.object_uid}
+    return Carrier(WORKSPACE, "", {"metadata": metadata})
 
 
 def _is_since(seen: Json, since_ms: int) -> bool:

@@ -41,16 +41,24 @@ class Look:
 class LiveCluster:
     """Watches one cluster from `start` until `stop`; all else may be asked from any thread.
 
-    `changed` is set whenever something changed that may change a plan: who waits for it clears it first.
+    `hubs` are the namespaces whose pods a JupyterHub stops and starts. `changed` is set whenever something changed that
+    may change a plan: who waits for it clears it first.
     """
 
     def __init__(
-        self, settings: Settings, api: Api, wall: Callable[[], int], log: Log, ways: Ways = WAYS
+        self,
+        settings: Settings,
+        api: Api,
+        wall: Callable[[], int],
+        log: Log,
+        *,
+        ways: Ways = WAYS,
+        hubs: frozenset[str] = frozenset(),
     ) -> None:
         self.settings = settings
         self.changed = threading.Event()
         self._api, self._wall, self._log = api, wall, log
-        self._scene = Scene(settings, ways)
+        self._scene = Scene(settings, ways, hubs)
         self._lock = threading.Lock()
         self._kinds = Kinds(api)
         self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]

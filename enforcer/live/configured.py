@@ -19,4 +19,5 @@ def live_cluster(
         return None
     api = connect(part.kubernetes, part.name, CONNECTIONS)
     ways = ways_of(configuration.policy.acting.kinds)
-    return LiveCluster(settings_of(part, configuration), api, wall, log, ways)
+    hubs = frozenset(each.namespace for each in part.kubernetes.hubs)
+    return LiveCluster(settings_of(part, configuration), api, wall, log, ways=ways, hubs=hubs)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.judged import SERVING
+from enforcer.act.server import WORDS, is_of_a_hub
 from enforcer.book import spared_until_ms
 from enforcer.live.groups import Group, Teams, counted, without_people
 from enforcer.live.hosts import Host, weighed
@@ -72,6 +73,7 @@ class _Holder:
         # What is patched to stop it is what must not change until then.
         stopped_by = group.in_queue if group.queued else owner
         patched = stopped_by or owner
+        served = self._served(bound)
         return Workload(
             group.uid,
             group.kind,
@@ -80,7 +82,7 @@ class _Holder:
             team,
             self._pool_of_most(pods),
             pods,
-            version=patched.version if patched is not None else "",
+            version=patched.version if patched is not None else bound[0].version if served else "",
             priority=max(pod.priority for pod in bound),
             preemptible="false" not in told and all(pod.preemptible for pod in bound),
             serving=serving,
@@ -88,8 +90,14 @@ class _Holder:
             checkpoint_at_ms=saved if saved is not None and saved <= self._at_ms else None,
             lost_for_good=lost_for_good(group.kind),
             spared_until_ms=max((spared_until_ms(each) for each in wishes), default=0),
-            way_down=group.way_down(scene.ways) if stopped_by else "",
+            way_down=group.way_down(scene.ways) if stopped_by else WORDS if served else "",
         )
+
+    def _served(self, bound: Sequence[Seen]) -> bool:
+        """Whether it is one pod that a Hub has started."""
+        first = bound[0]
+        alone = len(bound) == 1 and first.owner is None
+        return alone and is_of_a_hub(dict(first.labels), first.namespace, self._scene.hubs)
 
     def _pod(self, pod: Seen) -> Pod:
         told = (at for at in (pod.bound_at, pod.created_at) if at is not None)

@@ -53,8 +53,8 @@ WATCHED_KINDS: set[Kind] = {
 class Scene:
     """One cluster's objects. `apply` each event in order."""
 
-    def __init__(self, settings: Settings, ways: Ways = WAYS) -> None:
-        self.settings, self.ways = settings, ways
+    def __init__(self, settings: Settings, ways: Ways = WAYS, hubs: frozenset[str] = frozenset()) -> None:
+        self.settings, self.ways, self.hubs = settings, ways, hubs
         self.pods: dict[str, Seen] = {}
         self.hosts: dict[str, Host] = {}
         self.known: dict[str, Known] = {}

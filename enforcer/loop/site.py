@@ -10,6 +10,7 @@ from collector.kubernetes.talk import Api, client_of, connect
 from collector.log import Log
 from enforcer.act.actor import Actor
 from enforcer.act.clearing import Pace
+from enforcer.act.configured import hubs_in
 from enforcer.act.crew import HANDS
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
@@ -103,7 +104,14 @@ def site(
     )
     file = None if policy.acting.audit_file is None else Path(policy.acting.audit_file)
     gate = Gate(Places(freeze_file, Api(client), policy.acting.namespace, ledger, part.name), leader, wall)
-    doing = Doing(Hands(wire), chain, gate.may, wall, _PACE, ways=ways_of(policy.acting.kinds))
+    doing = Doing(
+        Hands(wire, hubs=hubs_in(configuration, part.name)),
+        chain,
+        gate.may,
+        wall,
+        _PACE,
+        ways=ways_of(policy.acting.kinds),
+    )
     return Site(
         part.name,
         ruling,

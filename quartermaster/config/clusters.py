@@ -15,6 +15,7 @@ from quartermaster.config.fields import (
     Text,
     as_written,
 )
+from quartermaster.config.hubs import HubPart
 from quartermaster.config.nvml import NvmlPart
 from quartermaster.config.prometheus import PrometheusPart
 from quartermaster.config.web import BasicAuthPart, TlsPart
@@ -107,6 +108,8 @@ class KubernetesPart(Part):
     """Labels or annotations of pods that are cost tags, beside the known ones."""
     quotas: tuple[QuotaObjectPart, ...] = ()
     """Whose promise quota objects are, where namespace and name do not say it."""
+    hubs: tuple[HubPart, ...] = ()
+    """JupyterHubs whose users' servers may be stopped and started again."""
     patience_ms: DurationMs = as_written("3m", alias="patience")
     """How long a watch may be silent before it is a gap. Servers send a sign of life about once a minute."""
 
@@ -114,6 +117,9 @@ class KubernetesPart(Part):
     def _one_way_in(self) -> "KubernetesPart":
         if self.in_cluster and (self.kubeconfig is not None or self.context is not None):
             raise ValueError("in_cluster: it stands alone, without kubeconfig and context")
+        places = [each.namespace for each in self.hubs]
+        if len(set(places)) < len(places):
+            raise ValueError("hubs: two of them have their users' pods in one namespace")
         return self
 
 

@@ -7,8 +7,10 @@ import pytest
 from tests.act.bare import Bare, make_bare
 from tests.act.line import Line
 from tests.servers.controlplane import ControlPlane, start_api_server
+from tests.servers.hub import JupyterHub, start_hub
 from tests.servers.objects import define
-from tests.servers.plugin import need
+from tests.servers.plugin import leave_out, need
+from tests.servers.recipes import HUB
 
 
 def define_kinds(plane: ControlPlane) -> None:
@@ -60,3 +62,13 @@ def bare(api_server: ControlPlane, line: Line) -> Iterator[Bare]:
     made = make_bare(api_server, line)
     yield made
     made.clear()
+
+
+@pytest.fixture(scope="session")
+def hub(api_server: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterHub]:
+    """A JupyterHub whose users' servers are pods on that API server; a test takes users of its own."""
+    if not HUB.built:
+        leave_out("JupyterHub", "make servers")
+    made = start_hub(api_server, tmp_path_factory.mktemp("hub"))
+    yield made
+    made.stop()

@@ -20,8 +20,8 @@ NOW = 1000.0  # seconds after noon
 class Told:
     """A scene, and what it says."""
 
-    def __init__(self, ways: Ways = WAYS, **settings: Any) -> None:
-        self.scene = Scene(replace(SETTINGS, **settings), ways)
+    def __init__(self, ways: Ways = WAYS, *, hubs: frozenset[str] = frozenset(), **settings: Any) -> None:
+        self.scene = Scene(replace(SETTINGS, **settings), ways, hubs)
         self.mattered: list[bool] = []
 
     def see(self, kind: str, *raws: dict[str, Any], how: str = MODIFIED, seconds: float = 900) -> "Told":

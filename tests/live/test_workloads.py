@@ -136,6 +136,26 @@ def test_what_kueue_has_one_object_for_is_stopped_by_that():
     assert told.see("workloads", elsewhere).workload() == found, "of another namespace it is nobody's"
 
 
+HUB_POD = {"hub.jupyter.org/username": "ada", "component": "singleuser-server"}
+
+
+def test_a_pod_of_a_hub_that_is_configured_is_stopped_through_it():
+    served = Told(hubs=frozenset({"ns"})).see("nodes", node())
+    found = served.see("pods", pod("jupyter-ada", started=3, labels=HUB_POD, resourceVersion="9")).workload()
+    assert (found.kind, found.uid, found.version) == ("workspace", "uid-jupyter-ada", "9")
+    assert found.way_down == "stop its server through the Hub"
+    assert found.lost_for_good == ("what its processes have in memory", "work that is not saved")
+    others: list[tuple[dict[str, str], dict[str, Any]]] = [
+        ({"hub.jupyter.org/username": "ada"}, {}),
+        (HUB_POD, {"namespace": "speech"}),
+        (HUB_POD, {"owner": owned("StatefulSet", "s", "apps/v1")}),
+        ({"component": "singleuser-server"}, {}),
+    ]
+    for labels, more in others:
+        other = Told(hubs=frozenset({"ns"})).see("nodes", node()).see("pods", pod("a", labels=labels, **more))
+        assert other.workload().way_down == "", (labels, more)
+
+
 def test_bare_pods_workspaces_and_what_a_queue_manages_have_no_way_down():
     bare = Told().see("nodes", node()).see("pods", pod("a", started=3)).workload()
     assert (bare.kind, bare.uid, bare.way_down) == ("Pod", "uid-a", "")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers.recipes import MODULES, RECIPES, Recipe, cache
+from tests.servers.recipes import HUB, MODULES, RECIPES, Packages, Recipe, cache
 
 GET_GO = (
     "Install Go {least} or newer. Debian 12's (1.19) is too old; without any other, this gets one:\n"
@@ -98,6 +98,29 @@ def build(recipe: Recipe, tell: Callable[[str], None]) -> None:
         folder.rename(recipe.folder)
 
 
+def install(packages: Packages, tell: Callable[[str], None]) -> None:
+    """Install a server's packages into their folder of the cache: wholly or not at all. Raises BuildError."""
+    tell(f"{packages.name} {packages.version}: installing packages")
+    with tempfile.TemporaryDirectory(dir=cache(), prefix=f".{packages.name}-") as name:
+        folder = Path(name) / "built"
+        options = [
+            "--no-deps",
+            "--require-hashes",
+            "--only-binary=:all:",
+            "--disable-pip-version-check",
+            "-q",
+        ]
+        pip = [getattr(sys, "_base_executable", sys.executable), "-m", "pip", "install", *options]
+        command = [*pip, "--target", str(folder), "-r", str(packages.locked)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            tail = "\n".join(done.stderr.strip().splitlines()[-15:])
+            raise BuildError(f"pip for {packages.name} ended with {done.returncode}:\n{tail}")
+        if packages.folder.exists():
+            shutil.rmtree(packages.folder)
+        folder.rename(packages.folder)
+
+
 def fetched(recipe: Recipe) -> str:
     """The folder of the recipe's module in Go's cache of modules, fetched where it is not there yet."""
     go(["mod", "download", recipe.module], MODULES / recipe.name)
@@ -113,20 +136,25 @@ def copy(source: Path, target: Path) -> None:
 
 def build_missing(names: Sequence[str], tell: Callable[[str], None]) -> None:
     """Build those of the named servers (none named: all) that are not built. Raises BuildError."""
-    unknown = set(names) - {recipe.name for recipe in RECIPES}
+    everything = (*RECIPES, HUB)
+    unknown = set(names) - {each.name for each in everything}
     if unknown:
-        known = ", ".join(recipe.name for recipe in RECIPES)
+        known = ", ".join(each.name for each in everything)
         raise BuildError(f"no such server: {', '.join(sorted(unknown))}; there are {known}")
-    wanted = [recipe for recipe in RECIPES if not names or recipe.name in names]
+    wanted = [each for each in everything if not names or each.name in names]
     if not all(recipe.built for recipe in wanted):
         with alone(tell):
-            missing = [recipe for recipe in wanted if not recipe.built]
-            if missing:
-                check_go(missing)
-            for recipe in missing:
+            missing = [each for each in wanted if not each.built]
+            with_go = [each for each in missing if isinstance(each, Recipe)]
+            if with_go:
+                check_go(with_go)
+            for each in missing:
                 began = time.monotonic()
-                build(recipe, tell)
-                tell(f"{recipe.name} {recipe.version}: built in {time.monotonic() - began:.0f} s")
+                if isinstance(each, Recipe):
+                    build(each, tell)
+                else:
+                    install(each, tell)
+                tell(f"{each.name} {each.version}: built in {time.monotonic() - began:.0f} s")
     tell(f"{len(wanted)} of {len(wanted)} servers are in {cache()}")
 
 

@@ -27,6 +27,7 @@ MARKS = {
     "api_server": "controlplane",
     "kueue": "kueue",
     "s3_server": "s3",
+    "hub": "hub",
     "nvml_library": "nvml",
     "slurm": "slurm",
 }

@@ -49,6 +49,38 @@ class Recipe:
         return all((self.folder / name).exists() for name in (*self.programs, *self.files))
 
 
+@dataclass(frozen=True)
+class Packages:
+    """A server of Python packages: a file here that locks them by hash, and the package whose version it has."""
+
+    name: str
+    package: str
+
+    @property
+    def locked(self) -> Path:
+        """The file."""
+        return MODULES / f"{self.name}.txt"
+
+    @property
+    def version(self) -> str:
+        """The version of its package that is locked."""
+        found = re.search(rf"^{self.package}==(\S+)", self.locked.read_text(encoding="utf-8"), re.MULTILINE)
+        if found is None:
+            raise LookupError(f"{self.locked.name} does not lock {self.package}")
+        return found[1]
+
+    @property
+    def folder(self) -> Path:
+        """Where its packages lie when they are installed: a folder for PYTHONPATH."""
+        return cache() / f"{self.name}-{self.version}"
+
+    @property
+    def built(self) -> bool:
+        """Whether they are there."""
+        return (self.folder / self.package).exists()
+
+
+HUB = Packages("hub", "jupyterhub")
 RECIPES = (
     Recipe("etcd", "go.etcd.io/etcd/server/v3", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Recipe(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.build import dotted, least_go
-from tests.servers.recipes import MODULES, RECIPES, recipe
+from tests.servers.recipes import HUB, MODULES, RECIPES, recipe
 
 FAKE_GO = """#!/bin/sh
 echo "$*" >> {log}
@@ -117,3 +117,14 @@ def test_a_modules_files_name_modules_alone(name: str) -> None:
     text = "".join((MODULES / name / file).read_text() for file in ("go.mod", "go.sum"))
     assert not re.search(r"://|proxy\.|=> \.{0,2}/", text)
     assert recipe(name).version.startswith("v")
+
+
+def test_every_package_is_locked_by_hash_and_no_place_is_named() -> None:
+    text = HUB.locked.read_text(encoding="utf-8")
+    locked = re.split(r"(?m)^(?=[a-z])", text)[1:]
+    assert len(locked) > 40
+    assert all(
+        re.match(r"[\w.-]+==[\w.]+(?: ;.*)? \\\n( +--hash=sha256:[0-9a-f]{64}( \\)?\n)+", each)
+        for each in locked
+    )
+    assert "://" not in text
