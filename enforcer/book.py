@@ -107,8 +107,7 @@ class Book:
 
     def told(self, at_ms: int, takings: Sequence[Taking] = ()) -> Told:
         """The snapshot of the instant. Pods that end later stand in it as they stood."""
-        pools = {row["node"]: row["pool"] for row in then(self._nodes, at_ms).iter_rows(named=True)}
-        workloads, ids = self._workloads(at_ms, pools)
+        workloads, ids = self._workloads(at_ms, self.pools(at_ms))
         waiting = self._those_who_wait(at_ms)
         teams = {(each.team, each.pool) for each in (*workloads, *waiting)}
         lag_ms = self.lags(at_ms)[self.believed(at_ms), "holders"][0]
@@ -124,6 +123,10 @@ class Book:
             takings=tuple(each for each in takings if each.uid in uids),
         )
         return Told(picture, ids)
+
+    def pools(self, at_ms: int) -> dict[str, str]:
+        """The pool of each node that was there at the instant."""
+        return {row["node"]: row["pool"] for row in then(self._nodes, at_ms).iter_rows(named=True)}
 
     def _workloads(self, at_ms: int, pools: Mapping[str, str]) -> tuple[tuple[Workload, ...], dict[str, int]]:
         believed = self.believed(at_ms)

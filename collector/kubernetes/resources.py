@@ -31,6 +31,11 @@ class Resource:
         """How a ClusterRole names it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def title(self) -> str:
+        """The name, and of which namespace it is where it is of one alone."""
+        return f"{self.name} in {self.namespace}" if self.namespace else self.name
+
 
 DRA, KUEUE = ("v1", "v1beta2", "v1beta1"), ("v1beta2", "v1beta1")
 _OWNERS = "owners have to be asked for one by one, and what a quota refuses is not seen"

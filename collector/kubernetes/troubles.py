@@ -12,21 +12,23 @@ class Troubles:
 
     def __init__(self, log: Log, cluster: str) -> None:
         self._log, self._cluster = log, cluster
-        self._said: dict[str, str] = {}  # the kind of trouble, by the watch's own name
+        self._said: dict[
+            tuple[str, str], str
+        ] = {}  # the kind of trouble, by the watch's own name and namespace
 
     def say(self, watchers: Iterable[Watcher], without: str = "") -> None:
         """Tell what is new. `without` is what is lost where a resource does not say it."""
         for each in watchers:
-            trouble, kind = each.state.trouble, each.resource.kind
+            trouble, key = each.state.trouble, (each.resource.kind, each.resource.namespace)
             if trouble is None:
-                if self._said.pop(kind, None) is not None:
-                    self._log.info("watched again", cluster=self._cluster, resource=each.resource.name)
-            elif trouble.kind not in {talk.ABSENT, self._said.get(kind)}:
-                self._said[kind] = trouble.kind
+                if self._said.pop(key, None) is not None:
+                    self._log.info("watched again", cluster=self._cluster, resource=each.resource.title)
+            elif trouble.kind not in {talk.ABSENT, self._said.get(key)}:
+                self._said[key] = trouble.kind
                 self._log.warning(
                     "not watched",
                     cluster=self._cluster,
-                    resource=each.resource.name,
+                    resource=each.resource.title,
                     what=trouble.detail,
                     lost=each.resource.without or without,
                 )

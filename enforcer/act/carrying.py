@@ -1,6 +1,6 @@
 """What on a cluster carries annotations of ours: owners of every kind that has a way, and pods."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -46,7 +46,7 @@ class Carriers:
 
 
 def carrying(doing: Doing, keys: Collection[str], kinds: Collection[str] = ()) -> Carriers:
-    """All objects of these kinds (none named: owners and pods) with any of these annotations, in all namespaces."""
+    """All objects of these kinds (none named: owners and pods) with any of these annotations, wherever it may look."""
     kinds = kinds or (*doing.served.kinds, POD)
     looked = doing.crew.each(lambda kind: _of_kind(doing, kind, keys), kinds)
     return Carriers(
@@ -63,8 +63,7 @@ def take_off(doing: Doing, carriers: Carriers, keys: Collection[str]) -> tuple[s
 def _of_kind(doing: Doing, kind: str, keys: Collection[str]) -> tuple[list[Carrier], str]:
     found: list[Carrier] = []
     try:
-        base = "/api/v1/pods" if kind == POD else doing.served.collection(kind)
-        for page in _pages(doing, base):
+        for page in _pages(doing, _places(doing, kind)):
             for each in objects(page.get("items")):
                 metadata = mapping(each.get("metadata"))
                 if not keys & mapping(metadata.get("annotations")).keys():
@@ -79,17 +78,21 @@ def _of_kind(doing: Doing, kind: str, keys: Collection[str]) -> tuple[list[Carri
     return found, ""
 
 
-def _pages(doing: Doing, base: str) -> Iterator[Json]:
-    token = ""
-    while True:
-        more = f"&continue={quote(token, safe='')}" if token else ""
-        page = doing.hands.look(f"{base}?limit={_PAGE}{more}")
-        if page is None:
-            return
-        yield page
-        token = text(mapping(page.get("metadata")).get("continue"), 16_384)
-        if not token:
-            return
+def _places(doing: Doing, kind: str) -> tuple[str, ...]:
+    served = doing.served
+    if kind == POD:
+        return served.everywhere(lambda each: f"/api/v1/namespaces/{each}/pods" if each else "/api/v1/pods")
+    return served.everywhere(lambda each: served.collection(kind, each))
+
+
+def _pages(doing: Doing, places: Iterable[str]) -> Iterator[Json]:
+    for base in places:
+        page = doing.hands.look(f"{base}?limit={_PAGE}")
+        while page is not None:
+            yield page
+            token = text(mapping(page.get("metadata")).get("continue"), 16_384)
+            more = f"{base}?limit={_PAGE}&continue={quote(token, safe='')}"
+            page = doing.hands.look(more) if token else None
 
 
 def _off(doing: Doing, carrier: Carrier, keys: Collection[str]) -> str:

@@ -45,5 +45,10 @@ def doing_of(
     configuration: Configuration, cluster: str, wire: Wire, journal: Journal, may: Callable[[int], str]
 ) -> Doing:
     """One who does things on a cluster, and tells the journal. Raises ConfigurationError as `hubs_in`."""
-    hands = Hands(wire, hubs=hubs_in(configuration, cluster))
-    return Doing(hands, journal, may, now_ms, Pace(), ways=ways_of(configuration.policy.acting.kinds))
+    hands, ways = (
+        Hands(wire, hubs=hubs_in(configuration, cluster)),
+        ways_of(configuration.policy.acting.kinds),
+    )
+    part = next(each.kubernetes for each in configuration.clusters if each.name == cluster)
+    namespaces = () if part is None else part.namespaces
+    return Doing(hands, journal, may, now_ms, Pace(), ways=ways, namespaces=namespaces)

@@ -72,9 +72,10 @@ class Doing:
         pace: Pace,
         *,
         ways: Ways = WAYS,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self.hands = hands
-        self.served = Served(hands, ways)
+        self.served = Served(hands, ways, tuple(namespaces))
         self.crew = Crew()
         self.journal = journal
         self.wall = wall

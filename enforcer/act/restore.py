@@ -46,6 +46,12 @@ def named(doing: Doing, subject: str, stopped: Iterable[Deed] = ()) -> Carrier:
     namespace, another, name = place.partition("/")
     if not (slash and another and name) or "/" in name:
         raise InputError(f"{subject!r} is no workload", "write it as Kind/namespace/name: Job/vision/train")
+    agreed = doing.served.namespaces
+    if agreed and namespace not in agreed:
+        raise InputError(
+            f"namespace {namespace} is not one of those that agreed",
+            "clusters.kubernetes.namespaces has them",
+        )
     if kind == WORKSPACE:
         servers = [
             each for each in stopped if (each.kind, each.namespace, each.name) == (kind, namespace, name)

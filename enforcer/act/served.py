@@ -1,6 +1,7 @@
 """Where objects are: the paths of owners on a server, which may serve an older version of a kind."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ class Served:
 
     hands: Hands
     ways: Ways = field(default_factory=lambda: WAYS)
+    namespaces: tuple[str, ...] = ()  # that may be looked through; none: all
     _versions: dict[str, str] = field(default_factory=dict[str, str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -33,6 +35,10 @@ class Served:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of all that is patched to stop something."""
         return (*self.ways, IN_QUEUE)
+
+    def everywhere(self, place: Callable[[str], str]) -> tuple[str, ...]:
+        """Where all that may be looked through is; `place` says it of a namespace, "" for all of them."""
+        return tuple(map(place, self.namespaces)) if self.namespaces else (place(""),)
 
     def serves(self, kind: str) -> bool:
         """Whether the server knows the kind. Raises Silence where it does not say."""

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collector.kubernetes import talk
 from collector.kubernetes.kinds import Kinds
@@ -12,18 +12,19 @@ from collector.kubernetes.resources import HOLDERS, Resource
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.stream import Event
 from collector.kubernetes.talk import Api, Trouble
+from collector.kubernetes.troubles import Troubles
 from collector.kubernetes.watch import Watcher
 from collector.log import Log
 from enforcer.act.way import WAYS, Ways
 from enforcer.live.makes import MAKES
 from enforcer.live.reading import Reading
-from enforcer.live.resources import WATCHED, needed
+from enforcer.live.resources import WATCHED, needed, watched_in
 from enforcer.live.scene import ABOVE, WATCHED_KINDS, Kind, Scene
 from enforcer.snapshot import Promise, Snapshot, Taking
 
 # Kinds of owners above the watched ones; a cluster has a handful. Those beyond are left alone with what they own.
 MOST_KINDS = 32
-CONNECTIONS = len(WATCHED) + MOST_KINDS + 4
+CONNECTIONS = len(WATCHED) + MOST_KINDS + 4  # in the whole cluster, or for each namespace
 _WIDEN_EVERY_S, _LATER_S = 0.1, 300.0
 
 
@@ -41,8 +42,9 @@ class Look:
 class LiveCluster:
     """Watches one cluster from `start` until `stop`; all else may be asked from any thread.
 
-    `hubs` are the namespaces whose pods a JupyterHub stops and starts. `changed` is set whenever something changed that
-    may change a plan: who waits for it clears it first.
+    `namespaces` are those that it looks into; without any, the whole cluster. In namespaces alone nodes, volumes and
+    priorities are not asked for. `hubs` are the namespaces whose pods a JupyterHub stops and starts. `changed` is set
+    whenever something changed that may change a plan: who waits for it clears it first.
     """
 
     def __init__(
@@ -54,23 +56,32 @@ class LiveCluster:
         *,
         ways: Ways = WAYS,
         hubs: frozenset[str] = frozenset(),
+        namespaces: Sequence[str] = (),
     ) -> None:
         self.settings = settings
         self.changed = threading.Event()
         self._api, self._wall, self._log = api, wall, log
-        self._scene = Scene(settings, ways, hubs)
+        self._namespaces = tuple(namespaces)
+        self._scene = Scene(settings, ways, hubs, has_nodes=not namespaces)
         self._lock = threading.Lock()
         self._kinds = Kinds(api)
-        self._watchers = [Watcher(api, each, self._deliver, self._now) for each in WATCHED]
-        self._above: dict[Kind, Watcher | None] = {}
+        self._watchers = [Watcher(api, each, self._deliver, self._now) for each in watched_in(namespaces)]
+        self._above: dict[Kind, tuple[Watcher, ...]] = {}  # none, where nobody serves the kind
         self._widened = False
-        self._settled: set[str] = set()
-        self._said: dict[str, str] = {}
+        self._settled: set[Resource] = set()
+        self._troubles = Troubles(log, settings.cluster)
         self._stop = threading.Event()
         self._widener = threading.Thread(target=self._widen, name="owners", daemon=True)
 
     def start(self) -> None:
         """Begin to watch."""
+        if self._namespaces:
+            self._log.warning(
+                "seen in namespaces alone",
+                cluster=self.settings.cluster,
+                namespaces=", ".join(self._namespaces),
+                lost="nodes are not seen: nobody is taken for pods that wait",
+            )
         for watcher in self._watchers:
             watcher.start()
         self._widener.start()
@@ -90,8 +101,8 @@ class LiveCluster:
                 return False
         for each in (*self._watchers, *self._above_watchers()):
             if _settled(each):
-                self._settled.add(each.resource.kind)  # it stays so: how old it is, `seen_at_ms` tells
-        return all(each.resource.kind in self._settled for each in (*self._watchers, *self._above_watchers()))
+                self._settled.add(each.resource)  # it stays so: how old it is, `seen_at_ms` tells
+        return all(each.resource in self._settled for each in (*self._watchers, *self._above_watchers()))
 
     @property
     def seen_at_ms(self) -> int:
@@ -111,7 +122,7 @@ class LiveCluster:
         and is not is none."""
         watchers = (*self._watchers, *self._above_watchers())
         return {
-            each.resource.name: each.state.trouble.detail
+            each.resource.title: each.state.trouble.detail
             for each in watchers
             if each.state.trouble is not None
             and not (each.resource.optional and each.state.trouble.kind == talk.ABSENT)
@@ -123,12 +134,19 @@ class LiveCluster:
         """The cluster as it is known now; `at_ms` is now, by our clock. All in it is on the API server's clock."""
         return self.look(at_ms, promises, takings).snapshot
 
-    def look(self, at_ms: int, promises: Sequence[Promise] = (), takings: Sequence[Taking] = ()) -> Look:
-        """The same, with what is no part of a snapshot."""
-        self._say_troubles()
+    def look(
+        self,
+        at_ms: int,
+        promises: Sequence[Promise] = (),
+        takings: Sequence[Taking] = (),
+        pools: Mapping[str, str] | None = None,
+    ) -> Look:
+        """The same, with what is no part of a snapshot. `pools` by node count where nodes are not to be seen."""
+        watchers = (*self._watchers, *self._above_watchers())
+        self._troubles.say(watchers, without="what such owners have is left alone")
         seen_at_ms, at_ms = self.seen_at_ms, at_ms + self._api.clock.apart_ms
         with self._lock:
-            reading = Reading(self._scene, at_ms)
+            reading = Reading(self._scene, at_ms, pools or {})
             snapshot = reading.snapshot(min(seen_at_ms, at_ms), promises, takings)
             return Look(snapshot, reading.kept_until_ms())
 
@@ -136,7 +154,7 @@ class LiveCluster:
         return self._wall() + self._api.clock.apart_ms
 
     def _above_watchers(self) -> list[Watcher]:
-        return [each for each in list(self._above.values()) if each is not None]
+        return [each for some in list(self._above.values()) for each in some]
 
     def _deliver(self, events: Sequence[Event]) -> None:
         with self._lock:
@@ -153,7 +171,7 @@ class LiveCluster:
         while not self._stop.wait(_WIDEN_EVERY_S):
             if time.monotonic() - looked_at_s > _LATER_S:
                 looked_at_s, self._kinds = time.monotonic(), Kinds(self._api)
-                again = {key for key, watcher in self._above.items() if watcher is None}
+                again = {key for key, watchers in self._above.items() if not watchers}
             else:
                 again = set[Kind]()
             with self._lock:
@@ -178,11 +196,12 @@ class LiveCluster:
                 found[way.group, kind] = Reference(f"{way.group}/{version}", kind, "", "")
         return found
 
-    def _watch_above(self, reference: Reference) -> Watcher | None:
-        """The kind's watcher, begun; None where nobody serves it, or too many are watched. Raises Trouble."""
-        place = self._kinds.place(reference) if len(self._above_watchers()) < MOST_KINDS else None
-        if place is None:
-            return None
+    def _watch_above(self, reference: Reference) -> tuple[Watcher, ...]:
+        """The kind's watchers, begun; none where nobody serves it, or too many are watched. Raises Trouble."""
+        full = sum(1 for each in self._above.values() if each) >= MOST_KINDS
+        place = None if full else self._kinds.place(reference)
+        if place is None or (self._namespaces and not place[1]):
+            return ()
         resource = Resource(
             f"{ABOVE}{reference.api_version} {reference.kind}",
             place[0],
@@ -192,35 +211,22 @@ class LiveCluster:
             optional=True,
         )
         bare = reference.kind not in MAKES
-        watcher = Watcher(self._api, resource, self._deliver, self._now, metadata_only=bare)
-        watcher.start()
-        return watcher
+        wanted = [replace(resource, namespace=each) for each in self._namespaces] or [resource]
+        watchers = tuple(
+            Watcher(self._api, each, self._deliver, self._now, metadata_only=bare) for each in wanted
+        )
+        for watcher in watchers:
+            watcher.start()
+        return watchers
 
     def _note_unreadable(self) -> None:
         """The walk up to the top owner ends at a kind that may not be read, until it may."""
-        for key, watcher in list(self._above.items()):
-            unreadable = watcher is None or (watcher.state.settled and watcher.state.synced_at is None)
+        for key, watchers in list(self._above.items()):
+            unreadable = not any(each.state.synced_at or not each.state.settled for each in watchers)
             with self._lock:
                 if unreadable != (key in self._scene.unreadable):
                     (self._scene.unreadable.add if unreadable else self._scene.unreadable.discard)(key)
                     self.changed.set()
-
-    def _say_troubles(self) -> None:
-        for each in (*self._watchers, *self._above_watchers()):
-            trouble, name = each.state.trouble, each.resource.name
-            if trouble is None:
-                if self._said.pop(name, None) is not None:
-                    self._log.info("watched again", cluster=self.settings.cluster, resource=name)
-            elif self._said.get(name) != trouble.kind and trouble.kind != talk.ABSENT:
-                self._said[name] = trouble.kind
-                lost = each.resource.without or "what such owners have is left alone"
-                self._log.warning(
-                    "not watched",
-                    cluster=self.settings.cluster,
-                    resource=name,
-                    what=trouble.detail,
-                    lost=lost,
-                )
 
 
 def _settled(watcher: Watcher) -> bool:

@@ -17,7 +17,10 @@ def live_cluster(
     """The cluster, not yet watched; None where the configuration names no API server. Raises ConfigurationError."""
     if part.kubernetes is None:
         return None
-    api = connect(part.kubernetes, part.name, CONNECTIONS)
+    namespaces = part.kubernetes.namespaces
+    api = connect(part.kubernetes, part.name, CONNECTIONS * max(1, len(namespaces)))
     ways = ways_of(configuration.policy.acting.kinds)
     hubs = frozenset(each.namespace for each in part.kubernetes.hubs)
-    return LiveCluster(settings_of(part, configuration), api, wall, log, ways=ways, hubs=hubs)
+    return LiveCluster(
+        settings_of(part, configuration), api, wall, log, ways=ways, hubs=hubs, namespaces=namespaces
+    )

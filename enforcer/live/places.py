@@ -15,6 +15,7 @@ from enforcer.shape import Shape, allowed
 BY_CLAIMS = "GPUs of a pool where dynamic resource allocation gives them"
 BESIDE_OTHERS = "places by where pods of others are"
 KEPT_APART = "a place that pods of others keep others from"
+NODES_UNSEEN = "nodes, which are not seen with rights in namespaces alone"
 TWO_WAYS = "places apart from one another in two ways"
 
 
@@ -79,6 +80,8 @@ class Places:
 
     def doubt_of(self, pool: str) -> str:
         """Why it cannot be told where pods would be in a pool; "" where it can."""
+        if not self._scene.has_nodes:
+            return NODES_UNSEEN
         return BY_CLAIMS if pool in self._by_claims else ""
 
     def shape_of(self, asked: Asked, uid: str, namespace: str, labels: Labels) -> Shape:

@@ -17,10 +17,14 @@ from quartermaster.pool import pool_of
 
 
 class Reading:
-    """One look at a scene at an instant (epoch ms, on the API server's clock)."""
+    """One look at a scene at an instant (epoch ms, on the API server's clock).
 
-    def __init__(self, scene: Scene, at_ms: int) -> None:
+    `pools` are those of nodes that are not seen, as the ledger has them.
+    """
+
+    def __init__(self, scene: Scene, at_ms: int, pools: Mapping[str, str] | None = None) -> None:
         self.scene, self.at_ms = scene, at_ms
+        self._pools = pools or {}
         self.groups = dict(sorted(gather(scene).items()))
         self.hosts = _with_claimed(scene)
 
@@ -31,7 +35,7 @@ class Reading:
         places = Places(self.scene, gpu_hosts, workload_of)
         with_gpus = [group for group in self.groups.values() if counted(group.pods)]
         teams = Teams(self.scene.settings, self.at_ms)
-        workloads = workloads_of(with_gpus, self.scene, self.hosts, teams, self.at_ms)
+        workloads = workloads_of(with_gpus, self.scene, self.hosts, teams, self.at_ms, pools=self._pools)
         waits = (waiting_of(each, self.scene, places, takings, teams) for each in self.groups.values())
         waiting = tuple(each for each in waits if each is not None)
         queued = (each.lack for each in self.scene.queued.values())

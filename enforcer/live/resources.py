@@ -1,5 +1,8 @@
 """What is watched of a cluster for a plan, resource by resource, and what no plan can be made without."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from collector.kubernetes.resources import DRA, HOLDERS, KUEUE, Resource
 
 WATCHED = (
@@ -86,6 +89,19 @@ WATCHED = (
     ),
     Resource("pods", "pods", covers=(HOLDERS,), without="nothing is planned"),
 )
+
+
+# Of no namespace: with rights in namespaces alone they are never asked for.
+OF_NO_NAMESPACE = {"nodes", "priorityclasses", "persistentvolumes", "resourceslices", "nodeclaims"}
+
+
+def watched_in(namespaces: Sequence[str]) -> Iterator[Resource]:
+    """What is watched in these namespaces; without any, in the whole cluster."""
+    for each in WATCHED:
+        if not namespaces:
+            yield each
+        elif each.kind not in OF_NO_NAMESPACE:
+            yield from (replace(each, namespace=namespace) for namespace in namespaces)
 
 
 def needed(resource: Resource) -> bool:

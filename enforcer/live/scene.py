@@ -19,6 +19,7 @@ from enforcer.live.alike import Alike
 from enforcer.live.coming import Ordered, ScaleUp, read_ordered, read_scaled
 from enforcer.live.covers import Cover, Covers, read_budget, read_service
 from enforcer.live.hosts import Host, read_host
+from enforcer.live.listed import Listed
 from enforcer.live.naming import Naming
 from enforcer.live.owners import QUEUED, WHOLE, Known, read_above, read_in_queue, read_whole
 from enforcer.live.seen import Seen, read_seen
@@ -51,10 +52,17 @@ WATCHED_KINDS: set[Kind] = {
 
 
 class Scene:
-    """One cluster's objects. `apply` each event in order."""
+    """One cluster's objects. `apply` each event in order. `has_nodes`: its nodes may be seen."""
 
-    def __init__(self, settings: Settings, ways: Ways = WAYS, hubs: frozenset[str] = frozenset()) -> None:
-        self.settings, self.ways, self.hubs = settings, ways, hubs
+    def __init__(
+        self,
+        settings: Settings,
+        ways: Ways = WAYS,
+        hubs: frozenset[str] = frozenset(),
+        *,
+        has_nodes: bool = True,
+    ) -> None:
+        self.settings, self.ways, self.hubs, self.has_nodes = settings, ways, hubs, has_nodes
         self.pods: dict[str, Seen] = {}
         self.hosts: dict[str, Host] = {}
         self.known: dict[str, Known] = {}
@@ -77,8 +85,7 @@ class Scene:
         self.fleet = Fleet(settings)
         self.grants = Grants(settings, self.fleet)
         self._alike = Alike()
-        self._present: dict[str, set[str]] = {}
-        self._listing: dict[str, set[str]] = {}
+        self._listed = Listed()
         self._takers: dict[str, Callable[[Event, str], bool]] = {
             "pods": self._pod,
             "nodes": self._node,
@@ -100,18 +107,16 @@ class Scene:
     def apply(self, event: Event) -> bool:
         """Take one event into account; whether it may change a plan. What cannot be read is passed over."""
         if event.type == BEGIN:
-            self._listing[event.kind] = set()
+            self._listed.begin(event)
             return False
         if event.type == SYNCED:
-            return self._synced(event)
+            for key in self._listed.missing(event):
+                self._take(Event(event.received_at, event.kind, GONE), key)
+            return True
         if event.type not in {ADDED, MODIFIED, GONE}:
             return False
         key = _key(event)
-        if event.type == GONE:
-            self._present.get(event.kind, set()).discard(key)
-        else:
-            self._present.setdefault(event.kind, set()).add(key)
-            self._listing.get(event.kind, set()).add(key)
+        self._listed.note(event, key)
         return self._take(event, key)
 
     def chain(self, first: Reference | None, namespace: str) -> Chain:
@@ -131,7 +136,7 @@ class Scene:
     @property
     def has_kueue(self) -> bool:
         """Whether Kueue is there: without it, the label of a queue is a label."""
-        return QUEUED in self._present
+        return self._listed.has(QUEUED)
 
     def priority(self, class_name: str) -> int:
         """The priority that a class gives; of no class, the one that is the default."""
@@ -142,14 +147,6 @@ class Scene:
     def _take(self, event: Event, key: str) -> bool:
         taker = self._above if event.kind.startswith(ABOVE) else self._takers.get(event.kind)
         return taker(event, key) if taker is not None else False
-
-    def _synced(self, event: Event) -> bool:
-        listed = self._listing.pop(event.kind, set())
-        missing = self._present.setdefault(event.kind, set()) - listed
-        for key in sorted(missing):
-            self._present[event.kind].discard(key)
-            self._take(Event(event.received_at, event.kind, GONE), key)
-        return True
 
     def _pod(self, event: Event, key: str) -> bool:
         before = self.pods.pop(key, None)

@@ -38,6 +38,7 @@ class Hearsay:
     computing: tuple[str, ...] = ()
     coverage_permille: int | None = None
     coverage_of_pools: Mapping[str, int] = field(default_factory=dict[str, int])
+    pools: Mapping[str, str] = field(default_factory=dict[str, str])  # by node
     silent: tuple[str, ...] = ()
 
 
@@ -53,7 +54,7 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
         interval_ms = min(interval for _, interval in lags.values())
         silent = tuple(stale(lags, ruling.policy))
         if silent:
-            return Hearsay(at_ms, book.promised, interval_ms, silent=silent)
+            return Hearsay(at_ms, book.promised, interval_ms, pools=book.pools(at_ms), silent=silent)
         told_ms = at_ms - max(lag for lag, _ in lags.values() if lag is not None)
         terms = Terms(told_ms, ruling.findings, ruling.policy, Priced(read_prices(cursor), told_ms).of)
         found = look(cursor, cluster, terms, ruling.time_zone)
@@ -68,6 +69,7 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
         tuple(computing),
         _permille(whole["known_pms"], whole["held_pms"]),
         {each["pool"]: _permille(each["known_pms"], each["held_pms"]) for each in pools},
+        book.pools(at_ms),
     )
 
 

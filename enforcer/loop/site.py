@@ -111,6 +111,7 @@ def site(
         wall,
         _PACE,
         ways=ways_of(policy.acting.kinds),
+        namespaces=part.kubernetes.namespaces,
     )
     return Site(
         part.name,

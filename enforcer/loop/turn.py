@@ -91,7 +91,7 @@ class Turns:
             return Refusal(site.cluster, at_ms, (words,))
         self._warnings.settle()
         recalled = self._recall(at_ms)
-        look = site.live.look(at_ms, (), recalled.takings)
+        look = site.live.look(at_ms, (), recalled.takings, hearsay.pools)
         teams = {(each.team, each.pool) for each in (*look.snapshot.workloads, *look.snapshot.waiting)}
         apart_ms = look.snapshot.at_ms - at_ms
         snapshot = replace(

@@ -1,8 +1,9 @@
 """The clusters' part of the configuration: exporters, API servers, and who is believed."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from quartermaster.config import units
 from quartermaster.config.fields import (
@@ -19,6 +20,17 @@ from quartermaster.config.hubs import HubPart
 from quartermaster.config.nvml import NvmlPart
 from quartermaster.config.prometheus import PrometheusPart
 from quartermaster.config.web import BasicAuthPart, TlsPart
+
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+
+
+def _namespace(value: str) -> str:
+    if not _NAMESPACE.fullmatch(value):
+        raise ValueError("a namespace has small letters, digits and dashes, at most 63")
+    return value
+
+
+Namespace = Annotated[str, AfterValidator(_namespace)]
 
 
 def _words(value: object) -> object:
@@ -108,6 +120,9 @@ class KubernetesPart(Part):
     """Labels or annotations of pods that are cost tags, beside the known ones."""
     quotas: tuple[QuotaObjectPart, ...] = ()
     """Whose promise quota objects are, where namespace and name do not say it."""
+    namespaces: tuple[Namespace, ...] = Field(default=(), max_length=20)
+    """The namespaces that agreed: the enforcer looks and acts in these alone, and asks for nothing of the whole
+    cluster, so that rights in them are enough. Without it, in all. The collector reads what it may in any case."""
     hubs: tuple[HubPart, ...] = ()
     """JupyterHubs whose users' servers may be stopped and started again."""
     patience_ms: DurationMs = as_written("3m", alias="patience")
@@ -120,6 +135,10 @@ class KubernetesPart(Part):
         places = [each.namespace for each in self.hubs]
         if len(set(places)) < len(places):
             raise ValueError("hubs: two of them have their users' pods in one namespace")
+        if len(set(self.namespaces)) < len(self.namespaces):
+            raise ValueError("namespaces: one of them stands there twice")
+        if self.namespaces and not set(places) <= set(self.namespaces):
+            raise ValueError("hubs: its namespace is not one of those that agreed (namespaces)")
         return self
 
 

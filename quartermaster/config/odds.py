@@ -14,6 +14,7 @@ def odds(configuration: Configuration) -> Iterator[Complaint]:
     yield from _never_reached(configuration)
     yield from _nobody_to_act_on(configuration)
     yield from _experimental(configuration)
+    yield from _lent_in_namespaces(configuration)
 
 
 def _departments(configuration: Configuration) -> Iterator[Complaint]:
@@ -91,3 +92,15 @@ def _no_pool(configuration: Configuration, key: Key, name: str) -> Iterator[Comp
     pools = [pool.name for pool in configuration.pools]
     if pools and name not in pools:
         yield Complaint((*key, "pool"), f"there is no pool {name!r}", nearest(name, pools))
+
+
+def _lent_in_namespaces(configuration: Configuration) -> Iterator[Complaint]:
+    for index, cluster in enumerate(configuration.clusters):
+        key: Key = ("clusters", index, "kubernetes", "namespaces")
+        if (
+            configuration.policy.acting.lend
+            and cluster.kubernetes is not None
+            and cluster.kubernetes.namespaces
+        ):
+            what = "policy.acting.lend moves quotas of the whole cluster, which rights in namespaces do not allow"
+            yield Complaint(key, what, other=("policy", "acting", "lend"))

@@ -107,8 +107,8 @@ class Bare:
 
     def clear(self) -> None:
         """Take away what is in it, and the enforcer's lease: commands look through the whole server."""
-        for kind in self.ways:
-            self._delete(self.at(kind))
+        for kind in self.ways:  # a Job would wait for a collector of garbage, which is not here
+            self._delete(f"{self.at(kind)}?propagationPolicy=Background")
         self._delete(f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{self.namespace}/workloads")
         self._delete(f"{self.pod_at('').rstrip('/')}?gracePeriodSeconds=0")
         self._delete("/apis/coordination.k8s.io/v1/namespaces/quartermaster/leases")

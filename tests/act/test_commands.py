@@ -140,7 +140,7 @@ def test_down_leaves_a_cluster_as_if_nothing_had_been_done(bare: Bare, configure
     bare.patch(bare.at("Job", "warned"), {"metadata": {"annotations": notes}})
     bare.patch(bare.pod_at("fenced-0"), {"metadata": {"annotations": {EPOCH: "1"}}})
     told = command(configured, "down", "--restore-all", "--yes")
-    assert [each["result"] for each in told["workloads"]] == ["done"]
+    assert [each["result"] for each in told["workloads"]] == ["done"], told
     assert (told["lease"], told["not_taken_off"], told["not_looked_through"]) == ("removed", [], [])
     assert bare.get("Job", "warned")["metadata"]["annotations"] == {
         "quartermaster/exclude-until": "2027-01-01",

@@ -7,7 +7,7 @@ import pytest
 from collector.kubernetes.values import Json
 from enforcer.act.actor import Actor
 from enforcer.act.change import Change, Meant, is_down, start, stop
-from enforcer.act.grip import grip, stands_for
+from enforcer.act.grip import Grip, grip, stands_for
 from enforcer.act.mark import is_marked
 from enforcer.act.order import Order
 from enforcer.act.restore import Asked, named, restore, stopped_since
@@ -59,6 +59,11 @@ def without_kueue(bare: Bare) -> Iterator[None]:
     undefine(bare.plane, "kueue.x-k8s.io", "v1beta1", "workloads")
 
 
+def test_a_bare_pod_has_no_way_back(bare: Bare):
+    with pytest.raises(NoWay, match="nothing brings a bare pod back"):
+        grip(doing(bare.plane, Paper()).served, "Pod", bare.namespace, "p")
+
+
 @pytest.mark.usefixtures("without_kueue")
 def test_where_there_is_no_kueue_its_label_is_a_label_and_else_its_object_counts(bare: Bare):
     paper = Paper()
@@ -67,7 +72,7 @@ def test_where_there_is_no_kueue_its_label_is_a_label_and_else_its_object_counts
     job = bare.patch(bare.at("Job", "j"), {"metadata": {"labels": {QUEUE_NAME: "q"}}})
     assert not acts.served.serves(IN_QUEUE)
     held = grip(acts.served, "Job", bare.namespace, "j")
-    assert held is not None
+    assert isinstance(held, Grip)
     assert (held.way, held.object is held.owner) == (WAYS["Job"], True)
     active = {"active": {"type": "boolean"}}
     define(bare.plane, "kueue.x-k8s.io", "v1beta1", IN_QUEUE, "workloads", spec=active, namespaced=True)

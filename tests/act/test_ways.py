@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.act.change import Change, Meant, NoChange, is_down, start, stop
+from enforcer.act.effects import Patch
 from enforcer.act.mark import STOPPED, is_marked, mark_of
 from enforcer.act.order import Order, Under, intended, pods_of
 from enforcer.act.pods import controller_path, may_be_evicted
@@ -28,6 +29,7 @@ def owner(**body: Any) -> dict[str, Any]:
 def applied(seen: dict[str, Any], change: Change) -> dict[str, Any]:
     """The object after the JSON patch, by RFC 6902; a test that does not hold raises."""
     now = copy.deepcopy(seen)
+    assert isinstance(change.patch, Patch)
     for each in change.patch.body():
         *path, last = [name.replace("~1", "/").replace("~0", "~") for name in each["path"].split("/")[1:]]
         inside: Any = now

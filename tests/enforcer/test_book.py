@@ -30,3 +30,9 @@ def test_a_booking_adds_to_a_promise_and_its_limit_while_it_lasts_and_an_offer_t
     assert promised(3) == {"vision": (6, 8, 3), "nlp": (2, None, 1), "guest": (1, None, 1)}
     assert promised(4) == {"vision": (4, 6, 3), "nlp": (2, None, 1)}
     assert promised(5) == promised(1)
+
+
+def test_the_pool_of_a_node_is_the_one_of_that_instant() -> None:
+    past = Past(8)
+    book = Book(past.told(), CLUSTER, h(0), h(8))
+    assert book.pools(h(1)) == {each.name: each.pool for each in book.told(h(1)).snapshot.nodes} != {}

@@ -20,8 +20,15 @@ NOW = 1000.0  # seconds after noon
 class Told:
     """A scene, and what it says."""
 
-    def __init__(self, ways: Ways = WAYS, *, hubs: frozenset[str] = frozenset(), **settings: Any) -> None:
-        self.scene = Scene(replace(SETTINGS, **settings), ways, hubs)
+    def __init__(
+        self,
+        ways: Ways = WAYS,
+        *,
+        hubs: frozenset[str] = frozenset(),
+        has_nodes: bool = True,
+        **settings: Any,
+    ) -> None:
+        self.scene = Scene(replace(SETTINGS, **settings), ways, hubs, has_nodes=has_nodes)
         self.mattered: list[bool] = []
 
     def see(self, kind: str, *raws: dict[str, Any], how: str = MODIFIED, seconds: float = 900) -> "Told":

@@ -4,9 +4,17 @@ from typing import Any
 
 import pytest
 
+from collector.kubernetes.stream import ADDED, BEGIN, SYNCED, Event
 from enforcer.act.way import ways_of
+from enforcer.idleness import Evidence, Findings, Idle, Notice
+from enforcer.live.places import NODES_UNSEEN
+from enforcer.live.reading import Reading
+from enforcer.planner import plan
 from enforcer.snapshot import FOREVER_MS, Budget
+from quartermaster.clock import DAY_MS, HOUR_MS
 from quartermaster.config.kinds import KindPart
+from quartermaster.config.policy import PolicyPart
+from tests.enforcer.clusters import UTC
 from tests.kube.raws import G, at, claim, device, iso, node, pod, resource_slice, with_claims
 from tests.kube.test_demand import workload
 from tests.live.telling import Told, above, cover, owned, owner
@@ -134,6 +142,43 @@ def test_what_kueue_has_one_object_for_is_stopped_by_that():
     assert (found.way_down, found.version) == ("deactivate in its queue", "77")
     elsewhere = {**admitted, "metadata": {**admitted["metadata"], "uid": "uid-evil", "namespace": "evil"}}
     assert told.see("workloads", elsewhere).workload() == found, "of another namespace it is nobody's"
+
+
+def test_what_a_list_of_one_namespace_leaves_out_is_not_missed_in_another():
+    told = Told(has_nodes=False)
+    for name in ("ns", "speech"):
+        told.scene.apply(Event(at(900), "pods", BEGIN, within=name))
+        told.scene.apply(Event(at(900), "pods", ADDED, pod(f"in-{name}", namespace=name, started=3), name))
+        told.scene.apply(Event(at(900), "pods", SYNCED, within=name))
+    assert {each.namespace for each in told.snapshot().workloads} == {"ns", "speech"}
+    told.scene.apply(Event(at(901), "pods", BEGIN, within="ns"))
+    told.scene.apply(Event(at(901), "pods", SYNCED, within="ns"))
+    assert {each.namespace for each in told.snapshot().workloads} == {"speech"}
+
+
+def test_without_nodes_the_ledger_has_the_pools_and_nobody_is_taken_for_those_who_wait():
+    told = Told(has_nodes=False).see("jobs", owner("train")).see("pods", pod("a", 2, owner=JOB, started=3))
+    for pools, expected in (({}, "unknown"), ({"n1": "training"}, "training"), ({"n2": "x"}, "unknown")):
+        found = Reading(told.scene, at(1000), pools).snapshot(at(1000), (), ())
+        assert [(each.pool, each.pods[0].parts) for each in found.workloads] == [(expected, 2 * G)]
+    waits = Told(has_nodes=False).see("pods", pod("b", bound=None, labels={}))
+    assert waits.shape().unsure == (NODES_UNSEEN,)
+
+
+@pytest.mark.parametrize("named", [(), ("ns/*",)], ids=["not named", "named by the policy"])
+def test_a_bare_pod_is_never_taken_and_it_is_said_that_nothing_brings_it_back(named: tuple[str, ...]):
+    snapshot = Told().see("nodes", node()).see("pods", pod("a", 2, started=3)).snapshot(seconds=3 * 86_400)
+    (workload,) = snapshot.workloads
+    evidence = Evidence("gpu-0", 1000, ("gr_engine", "power"), (), snapshot.at_ms - 1000, 30_000)
+    told = tuple(
+        Notice(stage, snapshot.at_ms - ago * HOUR_MS) for stage, ago in (("warn", 20), ("again", 10))
+    )
+    idle = Idle(workload.uid, snapshot.at_ms - 2 * DAY_MS, (evidence,), notices=told)
+    ladder = {"kinds": ("Pod",), "warn": "1h", "again": "2h", "take": "3h", "in_business_hours": True}
+    policy = PolicyPart.model_validate({"bare_pods": named, "idle": (ladder,)})
+    made = plan(snapshot, Findings((idle,), frozenset({workload.pool})), policy, UTC)
+    assert made.actions == ()
+    assert [(each.title, each.reason) for each in made.spared] == [("Pod ns/a", "nothing brings it back")]
 
 
 HUB_POD = {"hub.jupyter.org/username": "ada", "component": "singleuser-server"}

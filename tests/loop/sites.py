@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -78,8 +78,12 @@ class Live:
     settled: bool = True
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     changed: threading.Event = field(default_factory=threading.Event)
+    pools: Mapping[str, str] = field(default_factory=dict[str, str])  # of nodes, as it was told last
 
-    def look(self, at_ms: int, promises: Sequence[Promise], takings: Sequence[Taking]) -> Look:
+    def look(
+        self, at_ms: int, promises: Sequence[Promise], takings: Sequence[Taking], pools: Mapping[str, str]
+    ) -> Look:
+        self.pools = pools
         now_ms = at_ms + self.clocks.apart_ms
         seen = replace(self.snapshot, at_ms=now_ms, seen_at_ms=now_ms, takings=tuple(takings))
         return Look(seen, {})

@@ -61,6 +61,13 @@ def test_a_ledger_that_does_not_tell_has_no_plan(shared: Ledger, cluster: str) -
     assert found.reasons == ("the ledger did not tell in time: it is locked",)
 
 
+def test_the_live_cluster_is_told_the_pools_that_the_ledger_has(shared: Ledger, cluster: str) -> None:
+    stage = Stage(shared, cluster)
+    stage.listener.hearsay = replace(stage.hearsay, pools={"n1": "training"})
+    stage.turns.turn()
+    assert stage.live.pools == {"n1": "training"}
+
+
 def test_a_switch_stops_all(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster)
     stage.gate.freeze = Freeze(Switch.FILE, None, "", "is there")
