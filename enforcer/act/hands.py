@@ -62,11 +62,11 @@ class Hands:
         """Carry an effect out, if it may be; what came of it."""
         came = Came(How.UNKNOWN)
         for turn in range(_TRIES):
-            why_not = may()
+            if isinstance(effect, Serve) and (settled := self._before(effect)) is not None:
+                return settled
+            why_not = may()  # nothing else is looked at between this and the request
             if why_not:
                 return Came(How.HELD, words=why_not)
-            if isinstance(effect, Serve) and (other := self._other(effect)) is not None:
-                return other
             try:
                 reply = self._send(effect)
             except Silence as silence:
@@ -75,8 +75,8 @@ class Hands:
                 if reply.good:
                     return Came(How.HAPPENED, reply.body)
                 came, final, wait_s = _refusal(reply), 400 <= reply.code < 500, reply.retry_after_s
-                settled = reply.code not in {_BUSY, *_CONFLICT} and not isinstance(effect, Serve)
-                if (final and settled) or came.how is How.BUDGET:
+                looks = reply.code in {_BUSY, *_CONFLICT} or isinstance(effect, Serve)
+                if (final and not looks) or came.how is How.BUDGET:
                     return came
                 if reply.code == _BUSY:
                     self._wait(turn, wait_s)
@@ -106,11 +106,13 @@ class Hands:
             raise Silence(f"no Hub is configured for the pods of {server.namespace}")
         return hub
 
-    def _other(self, effect: Serve) -> Came | None:
-        """Why a server is not to be stopped: its pod is not the one that was seen. The Hub checks nothing of it."""
-        if effect.up:
-            return None
+    def _before(self, effect: Serve) -> Came | None:
+        """What settles it before a Hub is asked: it checks neither whose pod it is, nor whether somebody was first."""
         try:
+            if effect.up:
+                state = self.state(effect.server)
+                hows = {State.UP: How.HAPPENED, State.NOBODY: How.GONE}
+                return Came(hows[state], words=state.value) if state in hows else None
             seen = self.look(effect.path)
         except Silence as silence:
             return Came(How.UNKNOWN, words=str(silence))

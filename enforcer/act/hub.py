@@ -47,10 +47,13 @@ class Hub:
         return State.NOBODY
 
     def ask(self, server: Server, *, up: bool) -> Reply:
-        """Ask once that a server be started, or stopped; it may be under way when this is answered. Raises Silence."""
-        user = self._user(server.person, look=False) or self._user(server.person, look=True)
+        """Ask once that a server be started, or stopped; it may be under way when this is answered. Raises Silence.
+
+        Nobody is looked for: that may take long, and whoever asks may have no time. `state` and `learn` do.
+        """
+        user = self._user(server.person, look=False)
         if user is None:
-            return Reply(404, {"message": State.NOBODY.value})
+            raise Silence("the Hub: by which name it knows the user was not looked for")
         which = f"servers/{quote(server.name, safe='')}" if server.name else "server"
         return self._ask("POST" if up else "DELETE", f"/users/{quote(user, safe='')}/{which}")
 

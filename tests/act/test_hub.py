@@ -165,6 +165,30 @@ def test_a_renamed_user_is_not_found_and_that_is_said(hub: JupyterHub, user: Cal
     assert [each.result for each in notice(acts, {"0": intent}, 3)] == [], "it stays stopped"
 
 
+def test_what_the_hub_does_not_end_in_time_stays_open_and_is_gone_on_with(
+    hub: JupyterHub, user: Callable[[str], str]
+):
+    name, paper = user("slow"), Paper()
+    pod = hub.start(name)
+    acts = does(hub, paper, pace=Pace(head_start_s=0.0, patience_s=0.2))
+    Actor(acts).carry_out([order(pod)], UNDER, fine)
+    assert (paper.outcomes(), len(paper.open())) == ([], 1)
+    hub.wait(lambda: not hub.servers(name))
+    assert [each.result for each in resume(acts, paper.open(), 4)] == ["done"]
+
+
+def test_a_user_who_was_renamed_while_the_server_runs_is_left_alone(
+    hub: JupyterHub, user: Callable[[str], str]
+):
+    """The pod still has the name of before."""
+    name, paper = user("ada"), Paper()
+    pod = hub.start(name)
+    hub.call("PATCH", f"/users/{name}", {"name": f"renamed-{name}"})
+    Actor(does(hub, paper)).carry_out([order(pod)], UNDER, fine)
+    assert [(each.phase, each.words) for each in paper.rows] == [(Phase.REFUSED, State.NOBODY.value)]
+    assert hub.servers(f"renamed-{name}")[""]["ready"] is True
+
+
 REFUSED = {"another version": {"resourceVersion": "1"}, "another pod": {"uid": "u-other"}}
 
 
@@ -178,6 +202,32 @@ def test_a_pod_that_is_another_than_was_seen_keeps_its_server(
     Actor(acts).carry_out([order({**pod, "metadata": pod["metadata"] | change})], UNDER, fine)
     assert [(each.phase, each.result) for each in paper.rows][-1] == (Phase.OUTCOME, "failed")
     assert paper.rows[-1].words == "the object is not as it was seen"
+    assert hub.servers(name)[""]["ready"] is True
+
+
+def test_a_switch_is_looked_at_right_before_the_hub_is_asked(hub: JupyterHub, user: Callable[[str], str]):
+    """Nothing lies between the two: what is looked for at the Hub or at the pod is looked for before."""
+    name, paper = user("ada"), Paper()
+    pod = hub.start(name)
+    through, seen = wire(hub.plane), list[str]()
+    of = hubs(hub)
+    looking = Noting(of.of[NAMESPACE], seen)
+
+    def may(epoch: int) -> str:
+        seen.append("may")
+        return "frozen" if len(seen) > 40 else ""
+
+    acts = Doing(Hands(through, hubs=Hubs({NAMESPACE: looking}, KEY)), paper, may, now_ms, PACE)
+    Actor(acts).carry_out([order(pod)], UNDER, fine)
+    at = seen.index("DELETE")
+    assert seen[at - 1] == "may"
+    assert paper.outcomes()[0][2] == "done"
+    seen += ["x"] * 40
+    pod = hub.start(name)
+    paper.rows.clear()
+    Actor(acts).carry_out([order(pod)], UNDER, fine)
+    assert (paper.outcomes()[0][2], paper.rows[-1].words) == ("failed", "frozen")
+    assert "DELETE" not in seen[at + 1 :]
     assert hub.servers(name)[""]["ready"] is True
 
 
@@ -223,6 +273,18 @@ def _made(pod: Json, name: str) -> Json:
     kept = {key: pod["metadata"][key] for key in ("labels", "annotations")}
     spec = {"nodeName": "n1", "containers": [{"name": "notebook", "image": "i"}]}
     return {"metadata": {"name": name, **kept}, "spec": spec}
+
+
+class Noting(Hub):
+    """A Hub of which every request is noted."""
+
+    def __init__(self, inner: Hub, seen: list[str]) -> None:
+        self.__dict__ = inner.__dict__
+        self._seen = seen
+
+    def _ask(self, method: str, path: str) -> Reply:  # pyright: ignore[reportImplicitOverride]
+        self._seen.append(method)
+        return super()._ask(method, path)
 
 
 class Deaf(Hub):
