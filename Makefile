@@ -64,9 +64,10 @@ bench: $(DEV)  ## measure speed against peers, into docs/performance.md (BENCH=p
 soak: $(DEV)  ## the long crash campaign and the long differential tests
 	@$(RUN)/python -m pytest -m soak -n0 $(ARGS)
 
-lock: $(UV)  ## refresh requirements/*.txt from pyproject.toml
+lock: $(UV)  ## refresh requirements/*.txt from pyproject.toml, and the JupyterHub of the tests
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --group dev -o requirements/dev.txt
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -c requirements/dev.txt -o requirements/base.txt
+	echo jupyterhub | $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o tests/servers/hub.txt -
 
 wheel: $(DEV)  ## build the wheel into dist/
 	@$(UV) build -q --wheel --no-build-isolation --python $(RUN)/python -o dist .
