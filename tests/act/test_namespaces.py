@@ -30,10 +30,12 @@ from enforcer.idleness import Evidence, Findings, Idle, Notice, by_uid
 from enforcer.live.cluster import CONNECTIONS, LiveCluster
 from enforcer.live.places import NODES_UNSEEN
 from enforcer.live.resources import OF_NO_NAMESPACE
+from enforcer.loop.site import site
 from enforcer.plan import Act
 from enforcer.planner import plan
 from quartermaster.clock import DAY_MS, HOUR_MS, now_ms
 from quartermaster.config.clusters import KubernetesPart
+from quartermaster.config.load import load_configuration
 from quartermaster.config.policy import PolicyPart
 from quartermaster.errors import InputError
 from sql.ledger import open_ledger
@@ -278,6 +280,38 @@ def test_what_is_asked_beyond_these_rights_is_refused_and_would_be_seen(ground: 
     ):
         assert wire.send("GET", path).code == 403
     assert len(client.beyond({ground.namespace})) == 4
+
+
+def test_what_the_configuration_says_reaches_the_watches_and_the_hands(ground: Ground, tmp_path: Path):
+    """Namespaces, custom kinds and Hubs, by the parts that the command puts together."""
+    space, run = (
+        ground.namespace,
+        {"kind": "Run", "group": "a.b", "plural": "runs", "field": "/spec/hold", "down": True},
+    )
+    kubernetes = {
+        "kubeconfig": str(ground.plane.kubeconfig_of("unused")),
+        "namespaces": [space],
+        "hubs": [{"namespace": space, "url": "http://127.0.0.1:1/hub/api", "token": "${env:HUB}"}],
+    }
+    body = {
+        "ledger": {"path": str(tmp_path / "ledger")},
+        "clusters": [{"name": "c", "holders": "kubernetes", "kubernetes": kubernetes}],
+        "policy": {"acting": {"kinds": [run]}},
+    }
+    path = tmp_path / "quartermaster.yaml"
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    configuration = load_configuration(path, {"HUB": "secret"})
+    with open_ledger(tmp_path / "ledger") as ledger:
+        upgrade(ledger)
+        made = site(configuration.clusters[0], configuration, ledger, tmp_path / "freeze", Log("plain"))
+    scene, served = made.live._scene, made.doing.served
+    assert {each.resource.namespace for each in made.live._watchers} == {space}
+    assert (scene.has_nodes, scene.hubs, served.namespaces) == (False, {space}, (space,))
+    assert "Run" in scene.ways
+    assert "Run" in served.ways
+    assert set(made.doing.hands.hubs.of) == {space}
+    assert "secret" not in repr(made)
+    made.doing.close()
 
 
 def test_the_files_give_in_namespaces_what_the_others_give_in_the_cluster():
