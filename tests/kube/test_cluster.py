@@ -418,7 +418,7 @@ def test_an_api_server_that_hangs_mid_watch_is_asked_again_and_has_told_everythi
     server = control_plane.processes["kube-apiserver"]
     os.kill(server.pid, signal.SIGSTOP)
     try:
-        until(lambda: source.troubles.get("pods") == "away")
+        until(lambda: source.troubles.get("pods") == "silent")
     finally:
         os.kill(server.pid, signal.SIGCONT)
     ground.pod("after")
