@@ -9,10 +9,15 @@ import duckdb
 from sql import revision
 from sql.catalog import Cursor
 from sql.faults import understand
-from sql.ledger import Ledger
+from sql.ledger import Ledger, transaction
 from sql.lock import syncfs
 
 _WAIT_S = 600.0
+# A column's statistics are noted while its table has none of its own.
+_EMPTY = tuple(
+    (Path(__file__).parent / "queries" / "upgrade" / f"{name}.sql").read_text(encoding="utf-8")
+    for name in ("empty_columns", "empty_tables")
+)
 
 
 def upgrade(ledger: Ledger, target: str = "head", *, migrations: Path = revision.MIGRATIONS) -> bool:
@@ -30,6 +35,7 @@ def upgrade(ledger: Ledger, target: str = "head", *, migrations: Path = revision
                 return False
             try:
                 _run(ledger, target, migrations)
+                _note_empty(ledger, cursor)
             except (duckdb.Error, OSError) as error:
                 raise understand(error, ledger.where, "upgrading").error from error
     ledger.forget()
@@ -43,6 +49,20 @@ def _nothing_to_do(ledger: Ledger, cursor: Cursor, target: str) -> bool:
     if target != "head":
         return found == target
     return found == revision.newest() and revision.views_are_laid(cursor)
+
+
+def _note_empty(ledger: Ledger, cursor: Cursor) -> None:
+    """Give tables without rows statistics, as their first rows would.
+
+    DuckLake looks for those of an empty table twice a column at every query, each time in vain: 40 ms of CPU for a
+    table of 23 columns against 7 for one with rows. On PostgreSQL nothing keeps somebody's first rows from coming at
+    the same time, so there it stays so.
+    """
+    if ledger.kind == "postgres":
+        return
+    with transaction(cursor):
+        for statement in _EMPTY:
+            cursor.execute(statement)
 
 
 def _run(ledger: Ledger, target: str, migrations: Path) -> None:
