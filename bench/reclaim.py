@@ -24,11 +24,11 @@ from tests.servers.objects import make
 from tests.servers.recipes import program
 
 GPUS_A_NODE = 8
-SCENES = ((2, 8, 0.7, 1.5), (13, 3, 2.0, 4.0))  # nodes, how often, goals of the median and the worst
-KNOWN_S = (
-    12.0  # until telemetry tells of every GPU that a new pod holds: before that too little is known to act
-)
-RUNS_S = 2.0
+SCENES = ((2, 7, 0.7, 1.5), (13, 3, 2.0, 4.0))  # nodes, how often, goals of the median and the worst
+# Devices are laid to pods as far as the API server has told, which it says about once a minute; before 90 % of what was
+# ever held is known nothing is done. So twice as many GPUs are held for good, and the first scene begins later.
+KNOWN_S = 150.0
+RUNS_S = 5.0
 LIMITS: dict[str, Any] = {
     "a_cycle": 200,
     "an_hour": 10_000,
@@ -50,10 +50,10 @@ def run() -> list[Result]:
 
 
 def _result(nodes: int, times: int, median_s: float, worst_s: float) -> Result:
-    ours = _measured(_enforcer, nodes, times, KNOWN_S)
-    peers = [f"kube-scheduler's preemption {_told(_measured(_scheduler, nodes, times, RUNS_S))}"]
+    ours = _measured(_enforcer, nodes, times)
+    peers = [f"kube-scheduler's preemption {_told(_measured(_scheduler, nodes, times))}"]
     if program("kueue") is not None:
-        peers.append(f"Kueue's reclaim {_told(_measured(_kueue, nodes, times, RUNS_S))}")
+        peers.append(f"Kueue's reclaim {_told(_measured(_kueue, nodes, times))}")
     median, worst = statistics.median(ours), max(ours)
     return Result(
         f"an owner's pod pending to the last of {nodes * GPUS_A_NODE} victims told to go",
@@ -68,7 +68,7 @@ def _told(seconds: list[float]) -> str:
     return f"median {statistics.median(seconds):.2f} s, worst {max(seconds):.2f} s"
 
 
-def _measured(scene: Scene, nodes: int, times: int, runs_s: float) -> list[float]:
+def _measured(scene: Scene, nodes: int, times: int) -> list[float]:
     """The scene played so often, each time with new victims that ran for a while."""
     with tempfile.TemporaryDirectory(prefix="qm-bench-") as folder, ExitStack() as ends:
         plane = start_control_plane(Path(folder))
@@ -76,34 +76,34 @@ def _measured(scene: Scene, nodes: int, times: int, runs_s: float) -> list[float
         ground = make_ground(plane)
         stamp = scene(ground, nodes, Path(folder), ends)
         watch = ends.enter_context(PodWatch(plane, ground.namespace))
-        stage = _Stage(ground, watch, stamp, nodes * GPUS_A_NODE, runs_s)
-        return [stage.play(f"{number}-") for number in range(times)]
+        stage = _Stage(ground, watch, stamp, nodes * GPUS_A_NODE)
+        return [stage.play(str(number)) for number in range(times)]
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """Where a scene is played, and for how long victims run."""
+    """Where a scene is played."""
 
     ground: Ground
     watch: PodWatch
     stamp: Stamp
     gpus: int
-    runs_s: float
 
     def play(self, mark: str) -> float:
         """How many seconds it was."""
-        taken, owner, watch = f"victim-{mark}", f"owner-{mark}", self.watch
+        taken, owner, watch = f"victim-{mark}-", f"owner-{mark}-all", self.watch
         for each in range(self.gpus):
             self._job(f"{taken}{each}", "a", 1)
         watch.until(lambda: watch.count(taken, "runs_s") == self.gpus, "the victims run")
-        time.sleep(self.runs_s)
+        time.sleep(RUNS_S)
         self._job(owner, "b", self.gpus)
         watch.until(lambda: watch.count(taken, "going_s") >= self.gpus, "all victims are told to go")
         watch.until(lambda: watch.count(owner, "runs_s") == self.gpus, "the owner runs")
         ended_s = max(life.going_s or 0 for life in watch.of(taken) if life.runs_s is not None)
         began_s = min(life.seen_s for life in watch.of(owner))
-        self.ground.plane.call("DELETE", f"{self._jobs}?propagationPolicy=Background")
-        watch.until(lambda: all(life.gone for life in watch.of("")), "the scene is cleared")
+        played = f"{self._jobs}?propagationPolicy=Background&labelSelector=team+in+(a,b)"
+        self.ground.plane.call("DELETE", played)
+        watch.until(lambda: all(life.gone for life in (*watch.of(taken), *watch.of(owner))), "it is cleared")
         return ended_s - began_s
 
     def _job(self, name: str, team: str, pods: int) -> None:
@@ -125,17 +125,21 @@ class _Stage:
 
 
 def _enforcer(ground: Ground, nodes: int, folder: Path, ends: ExitStack) -> Stamp:
-    """Team b is promised all, team a borrows: `collect` and `enforce --act` as processes."""
+    """Team b is promised what team a borrows; team c has its own: `collect` and `enforce --act` as processes."""
     make(ground.plane, "/api/v1/namespaces", {"metadata": {"name": "quartermaster"}})
     home = folder / "company"
     home.mkdir()
     policy = POLICY | {"acting": POLICY["acting"] | LIMITS}
-    guarantees = {"a": 0, "b": nodes * GPUS_A_NODE}
-    company = Company(ground, home, guarantees, "json://127.0.0.1:1/", policy=policy, nodes=nodes)
+    gpus = nodes * GPUS_A_NODE
+    guarantees = {"a": 0, "b": gpus, "c": 2 * gpus}
+    company = Company(ground, home, guarantees, "json://127.0.0.1:1/", policy=policy, nodes=3 * nodes)
     ends.enter_context(company)
     company.run("ledger", "upgrade")
     company.begin("collect", "collect")
     company.begin("enforce", "enforce", "--act", "--yes", "--json")
+    for number in range(2 * nodes):
+        company.job(f"stable-{number}", "c", GPUS_A_NODE)
+    time.sleep(KNOWN_S)
     return lambda team, job: None
 
 

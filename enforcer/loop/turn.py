@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from collector.kubernetes.settings import SOURCE
@@ -17,6 +18,7 @@ from enforcer.guard.judge import Judgement, judge
 from enforcer.guard.recheck import recheck
 from enforcer.guard.refused import Refused
 from enforcer.guard.standing import Approval, Standing, Taken
+from enforcer.guard.switches import Freeze
 from enforcer.idleness import Findings, by_uid
 from enforcer.ladder.hearing import hear_live
 from enforcer.live.cluster import Look
@@ -221,15 +223,23 @@ class Turns:
 
 @dataclass(frozen=True)
 class _Recheck:
-    """The guard's last look at an action, with the clock and the switches of that moment."""
+    """The guard's last look at the actions of one group, with the clock and the switches of that moment.
+
+    The switches are looked at once for all of them: sixteen looks, one after the other, take an owner a second, and
+    the gate looks again before each single request that changes something.
+    """
 
     site: Site
     plan: Plan
     standing: Standing
 
     def __call__(self, action: Action, seen: Seen, /) -> Refused | None:
-        now = replace(self.standing, now_ms=self.site.wall(), freeze=self.site.gate.look())
+        now = replace(self.standing, now_ms=self.site.wall(), freeze=self._freeze)
         return recheck(action, self.plan, seen, now, self.site.ruling.policy)
+
+    @cached_property
+    def _freeze(self) -> Freeze | None:
+        return self.site.gate.look()
 
 
 def later(each: Remembered, apart_ms: int) -> Remembered:
