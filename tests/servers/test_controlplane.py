@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from kubernetes.client import CoreV1Api
-from kubernetes.client.exceptions import ApiException
 
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
@@ -86,6 +84,8 @@ def test_slices_are_resources_of_their_own(ground: Ground) -> None:
 
 
 def test_the_official_client_reads_it(control_plane: ControlPlane, ground: Ground) -> None:
+    from kubernetes.client import CoreV1Api  # a second of CPU, of the run that has a control plane
+
     ground.node(gpus=4, replicas=2)
     api = control_plane.client()
     selector = f"quartermaster.test/ground={ground.namespace}"
@@ -96,6 +96,9 @@ def test_the_official_client_reads_it(control_plane: ControlPlane, ground: Groun
 
 
 def test_a_service_account_may_do_what_it_is_given(ground: Ground) -> None:
+    from kubernetes.client import CoreV1Api
+    from kubernetes.client.exceptions import ApiException
+
     token = ground.plane.service_account(ground.namespace, "reader")
     api = CoreV1Api(ground.plane.client(token))
     with pytest.raises(ApiException) as refused:
