@@ -192,9 +192,9 @@ class PolicyPart(Part):
     nobody is taken for it."""
     watch_ms: DurationMs = as_written("60s", alias="watch")
     """How long freed GPUs are watched until the owner's pods are bound."""
-    behind_ms: DurationMs = as_written("90s", alias="behind")
+    behind_ms: DurationMs = as_written("2m", alias="behind")
     """How old the picture of the cluster may be; nothing is planned on an older one. Servers send a sign of life
-    about once a minute."""
+    about once a minute, and one that is busy was seen to take 92 s."""
     grace_ms: DurationMs = as_written("20m", alias="grace")
     """How long after its start nothing is held against a container: loading, compiling and staging look idle."""
     protected: ProtectedPart = as_written({})

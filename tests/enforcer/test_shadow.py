@@ -160,14 +160,14 @@ def test_what_never_computed_is_idle_from_its_grace_on() -> None:
 def test_where_a_source_is_behind_nothing_is_planned(behind: str) -> None:
     told = trained()
     if behind == "holders":
-        told.heard_until = told.at - 2
-    made = now(told, telemetry_until=told.at - 2 if behind == "telemetry" else None)
+        told.heard_until = told.at - 3
+    made = now(told, telemetry_until=told.at - 3 if behind == "telemetry" else None)
     source = "kubernetes" if behind == "holders" else "dcgm"
     assert isinstance(made, Refusal)
     assert made.reasons == (
-        f"{source} told about {behind} 120 s ago; nothing is planned on what is older than 90 s",
+        f"{source} told about {behind} 180 s ago; nothing is planned on what is older than 120 s",
     )
-    assert made.heard_ms == m(told.at - 2)
+    assert made.heard_ms == m(told.at - 3)
 
 
 def test_where_too_little_is_known_nothing_is_planned() -> None:
@@ -184,9 +184,9 @@ def test_where_too_little_is_known_nothing_is_planned() -> None:
 
 def test_reasons_of_sources() -> None:
     policy = PolicyPart()
-    assert list(stale({("k", "holders"): (90_000, 0), ("d", "telemetry"): (120_000, 60_000)}, policy)) == []
-    assert list(stale({("k", "holders"): (90_001, 60_000)}, policy)) != []
-    assert list(stale({("d", "telemetry"): (120_001, 60_000)}, policy)) != []
+    assert list(stale({("k", "holders"): (120_000, 0), ("d", "telemetry"): (180_000, 90_000)}, policy)) == []
+    assert list(stale({("k", "holders"): (120_001, 60_000)}, policy)) != []
+    assert list(stale({("d", "telemetry"): (180_001, 90_000)}, policy)) != []
     assert list(stale({("", "telemetry"): (None, 0)}, policy)) == ["no source has never told about telemetry"]
     assert list(thin(0, 0)) == []
     assert list(thin(1000, 900)) == []

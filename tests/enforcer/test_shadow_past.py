@@ -125,7 +125,7 @@ def test_a_gap_of_the_whole_cluster_is_no_time_to_plan() -> None:
     done = planned(past)
     assert [each.at_ms for each in done.refusals] == [h(3), h(4), h(5)]
     assert done.refusals[1].reasons == (
-        "kubernetes told about holders 1 h 10 min ago; nothing is planned on what is older than 90 s",
+        "kubernetes told about holders 1 h 10 min ago; nothing is planned on what is older than 120 s",
     )
     assert done.refusals[1].heard_ms == m(170)
 
