@@ -57,6 +57,10 @@ class Answer(Protocol):
         """The body's next bytes."""
         ...
 
+    def shutdown(self) -> None:
+        """End what another thread reads of it. Raises RuntimeError or OSError where it has ended."""
+        ...
+
     def close(self) -> None:
         """Give the connection up."""
         ...

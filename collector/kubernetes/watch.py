@@ -1,9 +1,10 @@
 """Watching one resource: a full list, then what changes, for ever; what broke and what was missed as values."""
 
+import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -72,6 +73,8 @@ class Watcher:
         self._api, self._deliver, self._wall = api, deliver, wall
         self._accept = (talk.METADATA, talk.METADATA_LIST) if metadata_only else (talk.JSON, talk.JSON)
         self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._stream: Answer | None = None  # the one under way, for who stops it
         self._version = resource.versions[0]
         self._at = ""  # the resourceVersion to go on from
         self._watch_list = True
@@ -83,8 +86,12 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End soon; a stream under way is left to the end of the process."""
+        """End now: a stream under way is cut, which would go on for up to five minutes where nothing happens."""
         self._stop.set()
+        ended = (RuntimeError, ValueError, OSError)  # what is cut just when it ends by itself
+        with self._lock, contextlib.suppress(*ended):
+            if self._stream is not None:
+                self._stream.shutdown()
 
     def _run(self) -> None:
         pause_s = _PAUSES_S[0]
@@ -201,8 +208,10 @@ class Watcher:
     def _follow(self, query: dict[str, str], *, listing: bool) -> None:
         """Read a stream until it ends. Raises Trouble, also for an error that comes within it."""
         path = self.resource.path(self._version)
-        with self._api.open(path, query, accept=self._accept[0], read_s=SILENCE_S) as answer:
+        with self._open(path, query) as answer:
             self.state.connects += 1
+            if self._stop.is_set():
+                return
             pending: list[Event] = []
             for lines in lines_of(answer):
                 if self._stop.is_set():
@@ -219,6 +228,17 @@ class Watcher:
                 if not listing:
                     self.state.heard_at = now
                     self.state.trouble = None
+
+    @contextlib.contextmanager
+    def _open(self, path: str, query: dict[str, str]) -> Generator[Answer]:
+        with self._api.open(path, query, accept=self._accept[0], read_s=SILENCE_S) as answer:
+            with self._lock:
+                self._stream = answer
+            try:
+                yield answer
+            finally:
+                with self._lock:
+                    self._stream = None
 
     def _line(self, line: bytes, now: int, pending: list[Event], *, listing: bool) -> bool:
         """Take one line; whether the initial list still goes on."""

@@ -430,3 +430,12 @@ def test_an_api_server_that_hangs_mid_watch_is_asked_again_and_has_told_everythi
         return "after" in rows and rows["before"]["end_at"] is not None
 
     until(told, 60)
+
+
+def test_when_it_is_stopped_its_streams_end(sources: Sources, control_plane: ControlPlane) -> None:
+    source = sources(control_plane.token)
+    until(lambda: source.settled)
+    source.stop()
+    for watcher in source._watchers:
+        watcher._thread.join(5)
+        assert not watcher._thread.is_alive(), watcher.resource.name

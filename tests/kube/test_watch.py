@@ -247,3 +247,10 @@ def test_not_in_a_pod(monkeypatch: pytest.MonkeyPatch):
     part = KubernetesPart.model_construct(kubeconfig=None, context=None, in_cluster=True)
     with pytest.raises(ConfigurationError, match="kubernetes"):
         connect(part, "c", 2)
+
+
+def test_a_stream_in_which_nothing_happens_is_cut_when_it_is_stopped(server: StandIn, tmp_path: Path) -> None:
+    watched = Watched(server, tmp_path, stream(listed()))
+    watched.until(lambda: watched.state.synced_at is not None)
+    watched.watcher._thread.join(5)
+    assert not watched.watcher._thread.is_alive()
