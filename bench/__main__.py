@@ -20,6 +20,7 @@ NAMES = (
     "live",
     "reclaim",
     "backfill",
+    "whatif",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 

@@ -42,6 +42,7 @@ from cli.simulate import app as simulate_group
 from cli.sql import sql
 from cli.status import status
 from cli.version import version
+from cli.what_if import what_if
 from cli.why import why
 from cli.won_back import won_back
 from quartermaster.errors import QuartermasterError
@@ -104,6 +105,7 @@ for _command in (
     book,
     offer,
     bookings,
+    what_if,
     actions,
     won_back,
     approve,
