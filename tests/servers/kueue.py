@@ -59,7 +59,8 @@ def start_kueue(plane: ControlPlane, folder: Path) -> Process:
 
 def _definition(path: Path, client: dict[str, Any]) -> dict[str, Any]:
     """A resource definition, whose conversion (where there is one) is asked of our port."""
-    definition = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # 1.6 MB of them: in plain Python that takes 1.2 s.
+    definition = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     if definition["spec"]["names"]["plural"] in _CONVERTED:
         webhook = {"clientConfig": _client(client, "/convert"), "conversionReviewVersions": ["v1"]}
         definition["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}

@@ -83,7 +83,7 @@ def kueue(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
     need("kueue")
     process = start_kueue(control_plane, tmp_path_factory.mktemp("kueue"))
     yield process
-    process.stop(kill_after_s=2)
+    process.kill()
 
 
 @pytest.fixture(params=GENERATIONS)
