@@ -186,6 +186,8 @@ class LiveCluster:
                 continue  # the server is away: the watches say so
             self._widened = True
             self._note_unreadable()
+        for watcher in self._above_watchers():  # one that began while all were stopped
+            watcher.stop()
 
     def _with_ways(self) -> dict[Kind, Reference]:
         """The served kinds above the watched ones whose owners can be stopped: what was stopped has no pods to tell."""
