@@ -160,7 +160,7 @@ def test_whose_turn_is_after_one_that_failed_waits(shared: Ledger, cluster: str)
 
 def test_what_is_left_of_a_plan_that_has_grown_old_is_not_done(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster)
-    stage.actor.takes_ms = 91 * SECOND_MS
+    stage.actor.takes_ms = rules().behind_ms + SECOND_MS
     turned(stage)
     assert len(stage.actor.stopped) == 1
 
