@@ -64,15 +64,18 @@ def run(pods: int = 5000) -> list[Result]:
         plane = start_api_server(Path(folder))
         try:
             clients = Clients(plane)
-            _fill(clients, pods)
+            fill(clients, pods)
             return _watch(plane, clients, pods, Path(folder) / "ledger")
         finally:
             plane.stop()
 
 
-def _fill(clients: Clients, pods: int) -> None:
+def fill(clients: Clients, pods: int) -> None:
+    """Running pods of one GPU, a Job and a node for each eight."""
     def make_node(number: int) -> None:
         clients.ask("POST", "/api/v1/nodes", {**node(number), "apiVersion": "v1", "kind": "Node"})
+        # A new node is tainted until a controller has seen it Ready.
+        clients.ask("PATCH", f"/api/v1/nodes/n{number}", {"spec": {"taints": None}}, PATCH)
 
     jobs: dict[int, str] = {}
 

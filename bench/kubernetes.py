@@ -59,7 +59,7 @@ def pod(number: int, phase: str) -> bytes:
 
 def node(number: int) -> dict[str, Any]:
     """A node of eight GPUs."""
-    has = {"nvidia.com/gpu": "8", "cpu": "128", "memory": "1Ti"}
+    has = {"nvidia.com/gpu": "8", "cpu": "128", "memory": "1Ti", "pods": "250"}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-30T10:00:00Z"}
     return {
         "metadata": {"name": f"n{number}", "uid": f"node-{number}"},
