@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
@@ -25,6 +25,7 @@ BESIDE = Path(__file__).parents[2] / "shared/data/openb"
 COPIES, DEMAND, SEED = 4, 0.9, 1
 GOAL_PERMILLE = 900
 POOL = "all"
+Measure = Callable[[Story, Past], int]
 # Of 100 pods so many are of each team, by the hash of the pod's name.
 TEAMS = {"search": 30, "ads": 22, "speech": 14, "vision": 12, "maps": 9, "risk": 7, "labs": 6}
 _LEAST_GPUS = 8  # the largest pod's: with less a team could never run it under static quotas
@@ -63,11 +64,17 @@ def run() -> list[Result]:
                 f"{permille / 10:.1f} %",
                 permille >= GOAL_PERMILLE or not judged,
                 f"{(_held_pms(world) - _lost_pms(world)) * 1000 // most_pms / 10:.1f} % without work that was lost; "
-                f"{_preempted(world):,} preemptions; waiting {_hours(_mean_ms(world.stories, past)):.2f} h on average; "
+                f"{_preempted(world):,} preemptions; "
+                f"waiting {_hours(_mean_ms(world.stories, past, waited_ms)):.2f} h on average; "
                 f"{len(past.asked):,} pods on {sum(each.gpus for each in past.machines)} GPUs in {took_s:.0f} s of CPU",
             )
         )
-    return [*results, _owners(what, worlds[0], worlds[-1], past)]
+    both = worlds[0], worlds[-1]
+    return [
+        *results,
+        _owners(both, past, what, "in the queue", waited_ms),
+        _owners(both, past, what, "until the run that is not taken again", delay_ms),
+    ]
 
 
 def past_of(trace: Trace) -> Past:
@@ -128,35 +135,39 @@ def delay_ms(story: Story, past: Past) -> int:
     return (story.runs[-1].begun_ms if lasting else past.until_ms) - story.asked.asked_ms
 
 
-def _owners(what: str, static: World, with_preemption: World, past: Past) -> Result:
-    worse_teams: list[str] = []
-    words: list[str] = []
-    for team in sorted(TEAMS):
-        before, after = (
-            _mean_ms([story for story in world.stories if story.asked.team == team], past)
-            for world in (static, with_preemption)
+def waited_ms(story: Story, past: Past) -> int:
+    """How long it waited, each time that it did."""
+    return story.waited_ms
+
+
+def _owners(worlds: tuple[World, World], past: Past, what: str, how: str, measure: Measure) -> Result:
+    """Whose mean is longer in the second world than in the first."""
+    means = {
+        team: tuple(
+            _mean_ms([story for story in world.stories if story.asked.team == team], past, measure)
+            for world in worlds
         )
-        words.append(f"{team} {_hours(before):.2f} → {_hours(after):.2f} h")
-        if after > before:
-            worse_teams.append(team)
-    later = [
-        after - before
-        for one, other in zip(static.stories, with_preemption.stories, strict=True)
-        if (after := delay_ms(other, past)) > (before := delay_ms(one, past))
-    ]
+        for team in sorted(TEAMS)
+    }
+    longer = [team for team, (before, after) in means.items() if after > before]
+    words = ", ".join(
+        f"{team} {_hours(before):.3f} → {_hours(after):.3f} h" for team, (before, after) in means.items()
+    )
+    both = zip(*(world.stories for world in worlds), strict=True)
+    later = [more for one, other in both if (more := measure(other, past) - measure(one, past)) > 0]
     return Result(
-        f"{what}: owners that wait longer with preemption than under static quotas",
+        f"{what}: owners that wait longer with preemption than under static quotas, {how}",
         "none",
-        f"{len(worse_teams)} of {len(TEAMS)}",
-        not worse_teams,
-        f"until the run that lasts, on average: {', '.join(words)}; of {len(static.stories):,} single pods "
-        f"{len(later)} wait longer, {sum(each > 10 * MINUTE_MS for each in later)} by more than the minimum runtime "
-        f"of 10 minutes, the worst by {_hours(max(later, default=0)):.0f} h",
+        f"{len(longer)} of {len(TEAMS)}",
+        not longer,
+        f"on average: {words}; of {len(past.asked):,} single pods {len(later)} wait longer, "
+        f"{sum(each > 10 * MINUTE_MS for each in later)} by more than the minimum runtime of 10 minutes, "
+        f"the worst by {_hours(max(later, default=0)):.0f} h",
     )
 
 
-def _mean_ms(stories: Sequence[Story], past: Past) -> int:
-    return sum(delay_ms(story, past) for story in stories) // max(1, len(stories))
+def _mean_ms(stories: Sequence[Story], past: Past, measure: Measure) -> int:
+    return sum(measure(story, past) for story in stories) // max(1, len(stories))
 
 
 def _held_pms(world: World) -> int:
