@@ -94,6 +94,8 @@ class Leader:
                 self.trouble = self._renew(asked_s)
             except Silence as silence:
                 self.trouble = str(silence)
+            except Exception as error:  # noqa: BLE001 - the thread goes on, and trust ends by itself
+                self.trouble = f"{type(error).__name__}: {str(error)[:200]}"
 
     def remove(self) -> None:
         """Take the Lease off the cluster. Raises Silence."""

@@ -129,6 +129,23 @@ def test_a_server_that_is_away_ends_it(bare: Bare, clock: Clock):
     assert only.epoch == 0
 
 
+def test_what_nobody_foresaw_ends_trust_and_not_the_thread(
+    bare: Bare, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    def too_deep(*request: Any) -> None:
+        raise RecursionError("too deep")
+
+    only = leader(bare, "a", clock)
+    only.renew()
+    with monkeypatch.context() as broken:
+        broken.setattr(only._wire, "send", too_deep)
+        clock.now_s += TRUST_S
+        only.renew()
+        assert (only.epoch, only.trouble) == (0, "RecursionError: too deep")
+    only.renew()
+    assert (only.epoch, only.trouble) == (1, "")
+
+
 def test_what_was_sent_in_trust_is_answered_before_another_may_act():
     assert TRUST_S + CONNECT_S + READ_S < DURATION_S
 
