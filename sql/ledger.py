@@ -25,6 +25,8 @@ from sql.writer import check_key
 # How long a write is tried again when others got in between or PostgreSQL is away, before the caller is told.
 PATIENCE_S = 10.0
 _READ_TRIES = 3
+# Its own, as a watch's: threads write in the background.
+_dice = random.Random()  # noqa: S311
 _SOON = ("already exists", "duplicate key", "is locked", "starting up")
 
 
@@ -106,7 +108,7 @@ class Ledger:
                 fault = understand(error, self.where, "writing")
                 if not fault.transient or time.monotonic() + pause_s > give_up_at:
                     raise fault.error from error
-            time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311
+            time.sleep(pause_s * _dice.uniform(0.5, 1.5))
             pause_s = min(pause_s * 2, 1.0)
 
     def _write_once(self, key: str, work: Callable[[Cursor], None], author: str, message: str) -> bool:
