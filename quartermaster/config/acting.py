@@ -77,4 +77,8 @@ class ActingPart(Part):
         twice = next((each for each in names if names.count(each) > 1), None)
         if twice is not None:
             raise ValueError(f"kinds: {twice} stands there twice")
+        places = [(each.group, each.plural) for each in self.kinds]
+        shared = next((each for each in places if places.count(each) > 1), None)
+        if shared is not None:
+            raise ValueError(f"kinds: two of them are {shared[1]} of {shared[0]}")
         return self

@@ -135,6 +135,8 @@ class KubernetesPart(Part):
         places = [each.namespace for each in self.hubs]
         if len(set(places)) < len(places):
             raise ValueError("hubs: two of them have their users' pods in one namespace")
+        if "namespaces" in self.model_fields_set and not self.namespaces:
+            raise ValueError("namespaces: none has agreed; without the key all of the cluster has")
         if len(set(self.namespaces)) < len(self.namespaces):
             raise ValueError("namespaces: one of them stands there twice")
         if self.namespaces and not set(places) <= set(self.namespaces):

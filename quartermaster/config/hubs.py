@@ -18,6 +18,6 @@ class HubPart(Part):
 
     @model_validator(mode="after")
     def _reachable(self) -> "HubPart":
-        if not units.is_web_address(self.url) or "@" in self.url.split("/", 3)[2] or "?" in self.url:
+        if not units.is_web_address(self.url) or "@" in self.url.split("/", 3)[2] or {"?", "#"} & {*self.url}:
             raise ValueError("url: a Hub's API looks like http://hub.jhub.svc:8081/hub/api")
         return self
