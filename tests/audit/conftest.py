@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sql.ledger import Ledger, memory_ledger, open_ledger
-from sql.upgrade import upgrade
-from tests.sql.conftest import SHARED_CATALOGS, Place, place_of
+from sql.ledger import Ledger, memory_ledger
+from tests.sql.conftest import SHARED_CATALOGS, Place, laid_place
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +19,4 @@ def shared() -> Iterator[Ledger]:
 @pytest.fixture(params=SHARED_CATALOGS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """The place of a ledger that several processes may open."""
-    found = place_of(request, request.param, tmp_path)
-    with open_ledger(found.folder, found.catalog) as opened:
-        upgrade(opened)
-    return found
+    return laid_place(request, request.param, tmp_path)

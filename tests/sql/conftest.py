@@ -44,7 +44,12 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 @pytest.fixture(params=SHARED_CATALOGS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """The place of a ledger at the newest revision that several processes may open."""
-    found = place_of(request, request.param, tmp_path)
+    return laid_place(request, request.param, tmp_path)
+
+
+def laid_place(request: pytest.FixtureRequest, kind: str, folder: Path) -> Place:
+    """The place of a new ledger at the newest revision, on a catalog of the kind."""
+    found = place_of(request, kind, folder)
     if found.catalog == "sqlite":
         lay_ledger(found.folder)
         return found
