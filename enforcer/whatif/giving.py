@@ -6,6 +6,8 @@ victims are gathered in order of harm and those left out that it does not need.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 from enforcer.standing import Standing
 from enforcer.whatif.floor import Floor
@@ -13,6 +15,7 @@ from enforcer.whatif.stay import Stay
 from quartermaster.parts import GPU_PARTS
 
 TIERS = (1, 2, 3, 4, 5)
+_COMBINATIONS = 100  # of one size on one machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,22 +68,33 @@ class _Picking:
 
     def gathered(self, pods: Sequence[int], among: Sequence[Candidate]) -> list[Candidate] | None:
         """One after the other until the pods fit, without those whose room is not needed."""
-        taken: list[Candidate] = []
-        for each in among:
-            if self._take(each):
-                taken.append(each)
-                if self._floor.fits(pods):
-                    return self._pruned(taken, lambda: self._floor.fits(pods))
-        self._undo(taken)
-        return None
+        return self._until_it_fits(among, lambda: self._floor.fits(pods))
 
     def _fewest(self, machine: int, parts: int, theirs: Sequence[Candidate]) -> list[Candidate] | None:
+        """The largest first; where a team borrows too little for that, combinations, of a team the largest last."""
+
+        def fits() -> bool:
+            return self._floor.fits_on(machine, parts)
+
+        by_size = sorted(theirs, key=lambda each: (-_held_on(machine, each), each.order))
+        found = self._until_it_fits(by_size, fits)
+        for size in range(2, len(theirs) + 1):
+            if found is not None or comb(len(theirs), size) > _COMBINATIONS:
+                break
+            for taken in sorted(combinations(theirs, size), key=_harm):
+                in_order = sorted(taken, key=lambda each: (each.stay.asked.parts, each.stay.asked.uid))
+                found = self._until_it_fits(in_order, fits)
+                if found is not None:
+                    break
+        return found
+
+    def _until_it_fits(self, order: Sequence[Candidate], fits: Callable[[], bool]) -> list[Candidate] | None:
         taken: list[Candidate] = []
-        for each in sorted(theirs, key=lambda each: (-_held_on(machine, each), each.order)):
+        for each in order:
             if self._take(each):
                 taken.append(each)
-                if self._floor.fits_on(machine, parts):
-                    return self._pruned(taken, lambda: self._floor.fits_on(machine, parts))
+                if fits():
+                    return self._pruned(taken, fits)
         self._undo(taken)
         return None
 

@@ -193,3 +193,29 @@ def test_gpus_do_not_go_round_in_circles() -> None:
     both = terms(promise("a", 0), promise("b", 4), acting=ACT, minimum_runtime="1m", back_off="1m")
     _, of = played(asked, both)
     assert told(of["a"]) == [(0, 1, "preempted"), (9, 17, "done")]
+
+
+def test_nobody_borrows_while_an_owner_waits_for_a_minimum_runtime() -> None:
+    asked = past(job("young", "a", 0, 9, 3), job("owner", "b", 0.05, 1, 2), job("small", "c", 0.1, 9, 1))
+    _, of = played(asked, terms(promise("a", 2), promise("b", 2), acting=ACT, minimum_runtime="10m"))
+    assert of["owner"].runs[0].begun_ms == 10 * MINUTE_MS
+    assert of["small"].runs[0].begun_ms >= 10 * MINUTE_MS
+
+
+def test_what_is_borrowed_alone_gives_way_before_what_is_borrowed_in_part() -> None:
+    # By work lost the two of an hour come first; one of them is within the guarantee.
+    asked = past(
+        job("in part", "a", 0, 20, 2),
+        job("alone", "c", -1, 20, 2, begun_ms=-5 * H, nodes=("n0",)),
+        job("o", "b", 1, 1, 2),
+    )
+    _, of = played(asked, terms(promise("a", 1), promise("b", 2), acting=ACT))
+    assert [uid for uid, story in of.items() if story.runs[0].how == "preempted"] == ["alone"]
+
+
+def test_of_a_team_the_larger_one_is_taken_last_so_that_both_may_be() -> None:
+    asked = past(
+        job("one", "a", 0, 20, 1), job("two", "a", 0, 20, 2), job("owner", "b", 1, 1, 4), nodes=(4, 1)
+    )
+    _, of = played(asked, terms(promise("a", 1), promise("b", 4), acting=ACT))
+    assert of["owner"].runs[0].begun_ms == H
