@@ -151,6 +151,14 @@ class Rules:
         )
         return times[-1] + self.policy.back_off_ms if len(times) > 1 else 0
 
+    def freed_ms(self, owner: str, since_ms: int) -> int | None:
+        """When all that was meant was last freed for an owner that waits since then; None where that never was."""
+        takings = (each for each in self.snapshot.takings if each.for_uid == owner)
+        return max(
+            (each.at_ms for each in takings if each.at_ms >= since_ms and not (each.in_vain or each.short)),
+            default=None,
+        )
+
     def took_from(self, owner: str) -> set[str]:
         """Who took GPUs from the owner, or from one that did: that it takes from them would close a circle."""
         found, todo = {owner}, [owner]

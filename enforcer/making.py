@@ -13,6 +13,7 @@ from enforcer.shape import Shape
 from enforcer.snapshot import Pod, Snapshot, Waiting, Workload
 from enforcer.standing import standings
 from enforcer.victims import Tally
+from quartermaster.clock import to_iso
 from quartermaster.config.policy import PolicyPart
 
 
@@ -156,6 +157,12 @@ class Making:
     ) -> None:
         """What becomes of a workload that waits."""
         waited = waiting.parts * max(0, self.snapshot.at_ms - waiting.since_ms)
+        freed_ms = self.rules.freed_ms(waiting.uid, waiting.since_ms)
+        if freed_ms is not None and self.snapshot.at_ms < freed_ms + self.policy.watch_ms:
+            freed_ms = None
+        if freed_ms is not None:
+            watched = f"{self.policy.watch_ms / 1000:g} s"
+            words += f"; GPUs were freed for it at {to_iso(freed_ms)}, and {watched} later it waited still"
         self.answers[waiting.uid] = Answer(
             waiting.uid,
             title(waiting),
@@ -168,6 +175,7 @@ class Making:
             gains_parts,
             tuple((node, count) for node, _, count in places),
             until_ms,
+            freed_ms,
             group,
             rejected,
         )

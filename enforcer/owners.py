@@ -72,6 +72,8 @@ def _is_given_room(making: Making, claim: Claim) -> None:
         words = f"GPUs were taken for it more than once and went elsewhere; nobody is before {to_iso(retry_at_ms)}"
         making.answer(claim.waiting, Verdict.UNSURE, words, until_ms=retry_at_ms)
         return
+    if _is_watched(making, claim):
+        return
     everybody = prospects(making, claim)
     if making.snapshot.queues_reclaim:
         everybody = [each for each in everybody if each.idle]
@@ -89,6 +91,18 @@ def _is_given_room(making: Making, claim: Claim) -> None:
         _is_refused(making, claim, everybody, ripe, tally)
     else:
         _take(making, claim, chosen, ripe, tally)
+
+
+def _is_watched(making: Making, claim: Claim) -> bool:
+    """Whether what was freed for it is still watched: its pods are given time to be bound there."""
+    freed_ms = making.rules.freed_ms(claim.waiting.uid, claim.waiting.since_ms)
+    if freed_ms is None or making.snapshot.at_ms >= freed_ms + making.policy.watch_ms:
+        return False
+    until_ms = freed_ms + making.policy.watch_ms
+    words = f"GPUs were freed for it at {to_iso(freed_ms)} and are watched; nobody else is before {to_iso(until_ms)}"
+    making.count(claim.waiting, claim.parts)
+    making.answer(claim.waiting, Verdict.WATCHED, words, until_ms=until_ms)
+    return True
 
 
 def _smallest(making: Making, ask: Ask, ripe: Sequence[Candidate], tally: Tally) -> Chosen | None:

@@ -95,6 +95,7 @@ class Verdict(StrEnum):
     BOOTING = "a node that is booting fits it"
     TAKEN = "GPUs are taken for it"
     LEFT = "its queue system takes borrowed GPUs back by itself"
+    WATCHED = "GPUs that were freed for it are watched"
     YOUNG = "borrowers are given their minimum runtime"
     NONE_FITS = "nothing that may be taken fits it"
     ABOVE = "it asks for more than its team's guarantee"
@@ -126,6 +127,7 @@ class Answer:
     gains_parts: int = 0  # what it gets, where it gets anything
     places: tuple[tuple[str, int], ...] = ()  # where: nodes, and how many of its pods on each
     until_ms: int | None = None
+    freed_at_ms: int | None = None  # when GPUs were last freed for it, where they have been watched in vain
     group: int | None = None
     rejected: tuple[Rejected, ...] = ()
 

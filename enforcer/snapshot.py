@@ -133,13 +133,15 @@ class Taking:
     """That a workload was stopped, and for whom ("": for nobody, it stood idle).
 
     A snapshot has those of which either is still there.
-    `in_vain`: it was seen to have no effect.
+    `in_vain`: it was seen to have no effect. `short`: another that was stopped with it was not, so that less was freed
+    than was meant.
     """
 
     uid: str
     for_uid: str
     at_ms: int
     in_vain: bool = False
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)

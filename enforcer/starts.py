@@ -1,6 +1,6 @@
 """Starts: work that was stopped or held back begins again where it is entitled to free GPUs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
@@ -10,6 +10,11 @@ from enforcer.snapshot import Waiting
 from quartermaster.clock import to_iso
 from quartermaster.fairshare.explain import gpus
 from quartermaster.text import visible
+
+_DELAYS = {
+    Verdict.YOUNG: "an owner waits in this pool for borrowers to have their minimum runtime",
+    Verdict.WATCHED: "GPUs that were freed for an owner in this pool are watched",
+}
 
 
 def start_borrowers(making: Making, waiting: Sequence[Waiting]) -> None:
@@ -32,7 +37,11 @@ def _deal(making: Making, waiting: Sequence[Waiting], *, within_share: bool) -> 
     heads = [_turn(making, queue[-1]) for queue in queues.values()]
     heapify(heads)
     beyond: list[Waiting] = []
-    delayed = {answer.pool for answer in making.answers.values() if answer.verdict is Verdict.YOUNG}
+    delayed = {
+        answer.pool: _DELAYS[answer.verdict]
+        for answer in making.answers.values()
+        if answer.verdict in _DELAYS
+    }
     while heads:
         *_, pool, team = heappop(heads)
         queue = queues[pool, team]
@@ -80,7 +89,7 @@ def _turn(making: Making, each: Waiting) -> tuple[int, Fraction, int, str, str, 
     return -priority, Fraction(above, promise.weight), each.since_ms, each.uid, each.pool, each.team
 
 
-def _obstacles(making: Making, each: Waiting, delayed: set[str]) -> Iterator[str]:
+def _obstacles(making: Making, each: Waiting, delayed: Mapping[str, str]) -> Iterator[str]:
     standing, rests = making.standings[each.pool], making.rules.rests_until_ms(each.uid)
     guaranteed, left = standing.promise(each.team).guaranteed_parts, standing.room_below_limit(each.team)
     if each.uid in making.gone:
@@ -95,7 +104,7 @@ def _obstacles(making: Making, each: Waiting, delayed: set[str]) -> Iterator[str
     if making.snapshot.at_ms < rests:
         yield f"it gave way lately and rests until {to_iso(rests)}"
     if each.pool in delayed:
-        yield "an owner waits in this pool for borrowers to have their minimum runtime"
+        yield delayed[each.pool]
     if left is not None and each.parts > left:
         yield f"its limit leaves {gpus(max(0, left))}"
     doubt = making.ask_of(each).doubt()

@@ -111,6 +111,7 @@ def _answer(each: Answer) -> dict[str, Any]:
         "words": each.words,
         "gains_gpus": amount(each.gains_parts),
         "until": None if each.until_ms is None else to_iso(each.until_ms),
+        "freed_at": None if each.freed_at_ms is None else to_iso(each.freed_at_ms),
         "rejected": [_rejected(other) for other in each.rejected],
     }
 

@@ -13,6 +13,7 @@ from sql.catalog import Cursor
 
 _LAST_MS = 2**42  # in the year 2109
 _CHANGED_NOTHING = {Result.FAILED, Result.ABANDONED}
+_IN_VAIN = {Result.NO_EFFECT, Result.UNDONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,9 @@ def as_takings(intents: Iterable[Carried]) -> tuple[Taking, ...]:
 
     In vain were those that had no effect, and those that somebody else put back: neither is tried again.
     """
-    stops = [
-        each
-        for each in intents
-        if each.deed.act == Act.STOP and each.result not in {Result.FAILED, Result.ABANDONED}
-    ]
+    meant = [each for each in intents if each.deed.act == Act.STOP]
+    short = {_group(each) for each in meant if each.result in _CHANGED_NOTHING | _IN_VAIN}
+    stops = [each for each in meant if each.result not in _CHANGED_NOTHING]
     began: dict[tuple[str, int, int], int] = {}
     for each in stops:
         began[_group(each)] = min(each.deed.at_ms, began.get(_group(each), each.deed.at_ms))
@@ -78,7 +77,8 @@ def as_takings(intents: Iterable[Carried]) -> tuple[Taking, ...]:
             each.deed.object_uid,
             each.deed.for_uid,
             began[_group(each)],
-            in_vain=each.result in {Result.NO_EFFECT, Result.UNDONE},
+            in_vain=each.result in _IN_VAIN,
+            short=_group(each) in short,
         )
         for each in stops
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from enforcer.audit.deed import Deed, Phase, Result
 from enforcer.loop.turn import Turned
@@ -25,6 +25,12 @@ class Metrics:
         self.refusals = self._counter("refusals", "Actions of new plans that the guard refused.", "reason")
         self.acts = self._counter("acts", "What came of what was begun.", "act", "result")
         self.freed = self._counter("freed_gpus", "GPUs of workloads that were seen to be stopped.")
+        self.unbound = Gauge(
+            "quartermaster_enforcer_unbound_owners",
+            "Owners who still wait though GPUs were freed for them longer than policy.watch ago.",
+            ["cluster"],
+            registry=self.registry,
+        )
         self.reclaim = Histogram(
             "quartermaster_enforcer_reclaim_seconds",
             "From an owner's pods waiting to the last of the pods that gave way being seen to go.",
@@ -41,6 +47,7 @@ class Metrics:
                 self.decisions.labels(cluster, action.act.value).inc()
             for group, refused in turned.judgement.refused:
                 self.refusals.labels(cluster, refused.reason.value).inc(len(group))
+        self.unbound.labels(cluster).set(sum(each.freed_at_ms is not None for each in turned.plan.answers))
         self._done(cluster, turned.deeds)
         for seconds in turned.reclaims_s:
             self.reclaim.labels(cluster).observe(seconds)

@@ -191,7 +191,7 @@ class PolicyPart(Part):
     """How long the scheduler has to bind pods to free GPUs. What waits longer has a reason that is not seen here, and
     nobody is taken for it."""
     watch_ms: DurationMs = as_written("60s", alias="watch")
-    """How long freed GPUs are watched until the owner's pods are bound."""
+    """How long freed GPUs are watched until the owner's pods are bound: nobody else is taken for it meanwhile."""
     behind_ms: DurationMs = as_written("2m", alias="behind")
     """How old the picture of the cluster may be; nothing is planned on an older one. Servers send a sign of life
     about once a minute, and one that is busy was seen to take 92 s."""

@@ -59,7 +59,8 @@ def draw(seed: int) -> tuple[Snapshot, Findings, PolicyPart]:
         Taking(
             random.choice(uids),
             random.choice([*uids, ""]),
-            NOW - random.randrange(2 * HOUR_MS),
+            NOW - random.choice((random.randrange(2 * HOUR_MS), random.randrange(2 * MINUTE_MS))),
+            random.random() < 0.1,
             random.random() < 0.1,
         )
         for _ in range(random.choice((0, 0, 1, 3)) if uids else 0)

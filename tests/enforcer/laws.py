@@ -104,6 +104,13 @@ class Court:
         )
         if self.snapshot.at_ms - begun < self.policy.minimum_runtime_ms and not self.is_idle(workload):
             yield f"rule 8: {name}: it is too young"
+        if any(
+            each.for_uid == owner.uid
+            and not (each.in_vain or each.short)
+            and max(owner.since_ms, self.snapshot.at_ms - self.policy.watch_ms + 1) <= each.at_ms
+            for each in self.snapshot.takings
+        ):
+            yield f"rule 9: {name}: what was freed for its owner is still watched"
         if self.took(workload.uid, owner.uid):
             yield f"rule 9: {name}: that closes a circle"
 
@@ -136,7 +143,8 @@ class Court:
             gave = [taking.at_ms for taking in self.snapshot.takings if taking.uid == each.uid]
             if gave and self.snapshot.at_ms < max(gave) + self.policy.back_off_ms:
                 yield f"rule 9: {each.uid} is started within its back-off"
-            if any(a.pool == each.pool and a.verdict is Verdict.YOUNG for a in self.made.answers):
+            delays = {Verdict.YOUNG, Verdict.WATCHED}
+            if any(a.pool == each.pool and a.verdict in delays for a in self.made.answers):
                 yield f"rule 8: {each.uid} is started while an owner waits"
 
     def nobody_within_its_share(self, started: Waiting, after: Mapping[str, Balance]) -> Iterator[str]:

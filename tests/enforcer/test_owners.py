@@ -8,7 +8,7 @@ import pytest
 from enforcer.plan import Act, Step, Verdict
 from enforcer.shape import Shape, Taint
 from enforcer.snapshot import FOREVER_MS, Budget, Coming, Node, Taking
-from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
+from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS, to_iso
 from quartermaster.parts import GPU_PARTS
 from tests.enforcer.clusters import MIG, NOW, SLICE
 from tests.enforcer.scenes import answer, ask, done, idle, job, made, node, promise, scene, shape, taken
@@ -231,6 +231,67 @@ def test_what_was_taken_twice_and_went_elsewhere_is_not_taken_again_at_once() ->
             Verdict.UNSURE,
             NOW + (60 - before[-1]) * MINUTE_MS,
         )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "expected"),
+    [
+        (0, {}, Verdict.WATCHED),
+        (59, {}, Verdict.WATCHED),
+        (60, {}, Verdict.TAKEN),
+        (5, {"in_vain": True}, Verdict.TAKEN),
+        (5, {"short": True}, Verdict.TAKEN),
+    ],
+)
+def test_nobody_else_is_taken_while_what_was_freed_is_watched(
+    seconds: int, more: dict[str, bool], expected: Verdict
+) -> None:
+    before = (Taking("x", "q", NOW - seconds * SECOND_MS, **more),)
+    plan = made(
+        scene(ONE, A8, job("b1", "b", "n1", gpus=8), ask("q", "a", gpus=8, waits=9), takings=before),
+        watch="60s",
+    )
+    assert (answer(plan).verdict, taken(plan)) == (expected, ["b1"] if expected is Verdict.TAKEN else [])
+    if expected is Verdict.WATCHED:
+        assert answer(plan).until_ms == NOW + (60 - seconds) * SECOND_MS
+
+
+def test_what_was_freed_is_watched_for_one_owner_and_by_the_policys_span() -> None:
+    before = (Taking("x", "q", NOW - 30 * SECOND_MS),)
+    snapshot = scene(
+        ONE, A8, job("b1", "b", "n1", gpus=8), ask("q", "a", gpus=4), ask("r", "a", gpus=4), takings=before
+    )
+    plan = made(snapshot)
+    assert (answer(plan).verdict, answer(plan, "r").verdict) == (Verdict.WATCHED, Verdict.TAKEN)
+    assert answer(made(snapshot, watch="30s")).verdict is Verdict.TAKEN
+
+
+def test_nobody_borrows_in_the_pool_while_what_was_freed_is_watched() -> None:
+    stuck, borrower = job("b1", "b", "n1", gpus=4), ask("b2", "b", gpus=4, held_back=True, waits=1)
+    before = (Taking("x", "q", NOW - 30 * SECOND_MS),)
+    snapshot = scene(ONE, A8, stuck, borrower, ask("q", "a", gpus=8), takings=before)
+    assert done(made(snapshot)) == []
+    assert ("start", "b2") in done(made(replace(snapshot, waiting=(borrower,))))
+
+
+def test_what_was_watched_in_vain_is_told() -> None:
+    def told(*before: Taking) -> tuple[int | None, str]:
+        found = answer(made(scene(ONE, A8, ask("q", "a", gpus=8, waits=9), takings=before)))
+        assert found.verdict is Verdict.FREE
+        return found.freed_at_ms, found.words
+
+    freed_ms = NOW - MINUTE_MS
+    at_ms, words = told(Taking("x", "q", freed_ms))
+    assert at_ms == freed_ms
+    assert words.endswith(f"; GPUs were freed for it at {to_iso(freed_ms)}, and 60 s later it waited still")
+    for before in (
+        (),
+        (Taking("x", "q", freed_ms + 1),),  # watched still
+        (Taking("x", "q", NOW - HOUR_MS),),  # before it began to wait
+        (Taking("x", "r", freed_ms),),  # for another
+    ):
+        at_ms, words = told(*before)
+        assert (at_ms, words) == (None, "8 GPUs that are free fit it")
 
 
 # The smallest harm (rule 9)
