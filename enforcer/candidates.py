@@ -75,11 +75,7 @@ class Rules:
             or any(glob_matches(pattern, _path(workload)) for pattern in protected.owners)
         ):
             return Refusal.PROTECTED
-        bare = workload.kind == "Pod"
-        named = f"{workload.namespace}/{workload.name}"
-        if not workload.way_down or (
-            bare and not any(glob_matches(pattern, named) for pattern in self.policy.bare_pods)
-        ):
+        if not workload.way_down or workload.kind == "Pod":
             return Refusal.NO_WAY
         leaving, covered, twice = True, False, False
         for pod in workload.pods:

@@ -41,7 +41,7 @@ class Objections:
             f"pool {target.pool}", self._standing.coverage_of_pools.get(target.pool), self._policy.acting
         )
         yield from to_protected(target, workload.priority, workload.labels, self._policy.protected)
-        if not workload.way_down or self._is_bare(target):
+        if not workload.way_down or target.kind == "Pod":
             yield Refused(Reason.NO_WAY, "nothing is known that would start it again")
         if target.uid in self._in_vain:
             yield Refused(Reason.IN_VAIN, "it was stopped before, and nothing came of it")
@@ -54,10 +54,6 @@ class Objections:
             yield from to_protected(action.target, waiting.priority, {}, self._policy.protected)
             if not waiting.way_down:
                 yield Refused(Reason.NO_WAY, "nothing is known that would start it again")
-
-    def _is_bare(self, target: Target) -> bool:
-        named = f"{target.namespace}/{target.name}"
-        return target.kind == "Pod" and not any(glob_matches(each, named) for each in self._policy.bare_pods)
 
     def _to_idle(self, action: Action, workload: Workload) -> Iterator[Refused]:
         now_ms, found = self._standing.now_ms, self._standing.idle.get(workload.uid)

@@ -199,8 +199,6 @@ class PolicyPart(Part):
     """How long after its start nothing is held against a container: loading, compiling and staging look idle."""
     protected: ProtectedPart = as_written({})
     """What is never taken."""
-    bare_pods: tuple[Glob, ...] = ()
-    """Patterns for bare pods that may be taken, as `namespace/name`; nothing brings them back."""
     idle: tuple[IdleRulePart, ...] = as_written((_WORKSPACES, _SERVING, _BATCH))
     """What becomes of idle workloads, in order; the first rule that names the kind counts. Workspaces stand idle while
     people think, so they are taken late and at night, and may be kept over a weekend; batch work that is idle for an

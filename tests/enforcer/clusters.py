@@ -93,8 +93,6 @@ def _policy(random: Random) -> PolicyPart:
         told["protected"] = {"namespaces": ("ns-b",)}
     if random.random() < 0.3:
         told["minimum_runtime"] = "1m"
-    if random.random() < 0.3:
-        told["bare_pods"] = ("ns-*/*",)
     return PolicyPart.model_validate(told)
 
 

@@ -187,13 +187,12 @@ class Court:
 
     def may_be_taken(self, workload: Workload) -> bool:
         """Nothing forbids it for good."""
-        protected, path = self.policy.protected, f"{workload.namespace}/{workload.name}"
-        bare = workload.kind == "Pod" and not any(glob_matches(each, path) for each in self.policy.bare_pods)
+        protected = self.policy.protected
         return not (
             workload.priority >= protected.priority_from
             or any(glob_matches(each, workload.namespace) for each in protected.namespaces)
             or not workload.way_down
-            or bare
+            or workload.kind == "Pod"
             or any(len(pod.budgets) > 1 for pod in workload.pods)
             or any(taking.in_vain and taking.uid == workload.uid for taking in self.snapshot.takings)
             or not _held(workload)

@@ -74,7 +74,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "not preemptible": {"preemptible": False},
     "of the system": {"priority": 2_000_000_000},
     "nothing brings it back": {"way_down": ""},
-    "a bare pod that nobody named": {"kind": "Pod"},
+    "a bare pod": {"kind": "Pod"},
     "in a protected namespace": {"namespace": "kube-system"},
     "covered by a budget that allows nothing": {"pod": {"budgets": ("ns/none",)}},
     "covered by a budget that is not known": {"pod": {"budgets": ("ns/gone",)}},
@@ -93,18 +93,6 @@ def test_nobody_is_taken_who_is(why: str) -> None:
 def test_a_team_takes_nothing_from_itself() -> None:
     mine, other = job("a1", "a", "n1", gpus=4), job("b1", "b", "n1", gpus=4)
     assert taken(made(scene(ONE, A8, mine, other, ask("q", "a", gpus=4)))) == ["b1"]
-
-
-def test_a_bare_pod_is_taken_where_the_policy_names_it() -> None:
-    victim = job("b1", "b", "n1", gpus=8, kind="Pod", way_down="")
-    snapshot = scene(ONE, A8, victim, ask("q", "a", gpus=8))
-    assert taken(made(snapshot)) == []
-    assert taken(
-        made(
-            scene(ONE, A8, job("b1", "b", "n1", gpus=8, kind="Pod"), ask("q", "a", gpus=8)),
-            bare_pods=("ns-b/*",),
-        )
-    )
 
 
 def test_a_workload_that_policy_protects_by_label_or_name_is_left() -> None:

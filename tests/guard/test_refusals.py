@@ -227,9 +227,6 @@ def test_what_nothing_brings_back_is_not_stopped() -> None:
             judged(there, written(there, rules(), stop(1, there.workloads[0])), standing(idler()), rules())
         )
         assert told.reason is Reason.NO_WAY
-    there, policy = idle_scene(kind="Pod"), rules({"bare_pods": ("ns-c/*",)})
-    plan = written(there, policy, stop(1, there.workloads[0]))
-    assert uids(judged(there, plan, standing(idler()), policy)) == ["i"]
 
 
 def test_nor_is_it_held_back() -> None:

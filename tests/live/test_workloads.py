@@ -165,8 +165,7 @@ def test_without_nodes_the_ledger_has_the_pools_and_nobody_is_taken_for_those_wh
     assert waits.shape().unsure == (NODES_UNSEEN,)
 
 
-@pytest.mark.parametrize("named", [(), ("ns/*",)], ids=["not named", "named by the policy"])
-def test_a_bare_pod_is_never_taken_and_it_is_said_that_nothing_brings_it_back(named: tuple[str, ...]):
+def test_a_bare_pod_is_never_taken_and_it_is_said_that_nothing_brings_it_back():
     snapshot = Told().see("nodes", node()).see("pods", pod("a", 2, started=3)).snapshot(seconds=3 * 86_400)
     (workload,) = snapshot.workloads
     evidence = Evidence("gpu-0", 1000, ("gr_engine", "power"), (), snapshot.at_ms - 1000, 30_000)
@@ -175,7 +174,7 @@ def test_a_bare_pod_is_never_taken_and_it_is_said_that_nothing_brings_it_back(na
     )
     idle = Idle(workload.uid, snapshot.at_ms - 2 * DAY_MS, (evidence,), notices=told)
     ladder = {"kinds": ("Pod",), "warn": "1h", "again": "2h", "take": "3h", "in_business_hours": True}
-    policy = PolicyPart.model_validate({"bare_pods": named, "idle": (ladder,)})
+    policy = PolicyPart.model_validate({"idle": (ladder,)})
     made = plan(snapshot, Findings((idle,), frozenset({workload.pool})), policy, UTC)
     assert made.actions == ()
     assert [(each.title, each.reason) for each in made.spared] == [("Pod ns/a", "nothing brings it back")]
