@@ -54,8 +54,8 @@ def what_if(
     \b
     Examples:
       quartermaster what-if --policy new.yaml
-      quartermaster what-if --policy new.yaml --from 2026-11-01 --to 2026-11-15 --json
-      quartermaster what-if --policy new.yaml --cluster demo --chart what-if.svg
+      quartermaster what-if --policy new.yaml --from 2026-11-01 --json
+      quartermaster what-if --policy new.yaml --chart what-if.svg
     """
     from enforcer.whatif.compared import compare
     from enforcer.whatif.history import read
