@@ -10,7 +10,7 @@ Stop = tuple[str, int]  # the team from which, and how many parts
 
 
 class Limits:
-    """What was stopped in a pool so far. `AN_HOUR` counts in each pool by itself."""
+    """What was stopped in a pool so far: each pool counts by itself."""
 
     def __init__(self, acting: ActingPart) -> None:
         self._acting = acting
