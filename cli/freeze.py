@@ -98,7 +98,7 @@ def thaw(
 def _put(file: Path, reason: str) -> QuartermasterError | None:
     """Make the file; what stands in one that is there stays. What went wrong, where something did."""
     try:
-        with file.open("x", encoding="utf-8") as made:
+        with file.open("x", encoding="utf-8", errors="replace") as made:
             made.write(f"{' '.join(reason.split())}\n")
     except FileExistsError:
         return None

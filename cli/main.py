@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import shlex
 import signal
 import sys
@@ -45,7 +46,7 @@ from cli.version import version
 from cli.what_if import what_if
 from cli.why import why
 from cli.won_back import won_back
-from quartermaster.errors import QuartermasterError
+from quartermaster.errors import InputError, QuartermasterError
 
 _NAME = "quartermaster"
 app = typer.Typer(
@@ -56,6 +57,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_HALF = re.compile("[\ud800-\udfff]")  # of a character: a byte of the command line that is none of UTF-8
 _told: list[int] = []  # the signal that told the process to end
 
 
@@ -183,8 +185,9 @@ def run() -> None:
             raise
         if _interrupted(error):
             sys.exit(128 + (_told.pop() if _told else signal.SIGINT))
-        output.complain(_unforeseen(error))
-        sys.exit(QuartermasterError.exit_code)
+        found = _unforeseen(error)
+        output.complain(found)
+        sys.exit(found.exit_code)
 
 
 def _open_streams() -> None:
@@ -208,13 +211,17 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _unforeseen(error: Exception) -> QuartermasterError:
-    """What nobody turned into words before it came here: the system's trouble, or a fault of ours."""
+    """What nobody turned into words before it came here: an argument that is no text, the system's trouble, or a fault
+    of ours."""
     again = f"{_NAME} --debug {shlex.join(sys.argv[1:])}"
     if isinstance(error, OSError) and error.strerror:
         about = f"{error.filename}: " if error.filename else ""
         return QuartermasterError(
             f"{about}{error.strerror}", f"see to the disk, the folder and its rights; {again} shows where"
         )
+    unfit = next((each for each in sys.argv[1:] if _HALF.search(each)), None)
+    if unfit is not None:
+        return InputError(f"{unfit!r} is not UTF-8", "write it in UTF-8")
     return QuartermasterError(
         f"{type(error).__name__}: {' '.join(str(error).split())}",
         f"this is a fault of Quartermaster: please report what {again} prints",

@@ -65,6 +65,15 @@ def test_an_error_is_two_lines(
     assert hint in second
 
 
+def test_an_argument_that_is_no_text_is_the_fault_of_who_wrote_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A library further down refuses it in words of its own, as DuckDB does."""
+    assert ends(monkeypatch, RuntimeError("cannot cast"), "version", "--config", os.fsdecode(b"\xff")) == 2
+    assert capsys.readouterr().err == "error: '\\udcff' is not UTF-8\n  try: write it in UTF-8\n"
+    assert ends(monkeypatch, FULL, "version", "--config", os.fsdecode(b"\xff")) == 1, "a path may be"
+
+
 @pytest.mark.parametrize("error", [InputError("this is wrong"), FULL, ValueError("odd")])
 def test_debug_shows_where(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(type(error)):

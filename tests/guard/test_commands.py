@@ -1,6 +1,7 @@
 """`quartermaster approve`, `freeze` and `thaw`, on a ledger with plans that wait for approval."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ import typer
 from cli import approve, freeze, main
 from enforcer.audit.requests import approvals, commands
 from enforcer.guard.refused import Reason
-from enforcer.guard.switches import commanded
+from enforcer.guard.switches import commanded, freeze_file
 from enforcer.plan import Plan
 from enforcer.recorded import record
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_iso
@@ -256,6 +257,17 @@ def test_freeze_and_thaw_all(folder: Path, ledger: Ledger, say: Say, start: int)
     assert value == {"thawed": ["here", "there"], "at": to_iso(start + 9), "still": None}
     assert not file.exists()
     assert (frozen(ledger, "here"), frozen(ledger, "there")) == (False, False)
+
+
+def test_a_reason_that_is_no_text_freezes_all_the_same(
+    folder: Path, ledger: Ledger, say: Say, start: int
+) -> None:
+    assert say("freeze", "--reason", os.fsdecode(b"fire \xff"))[0] == 0
+    assert (
+        freeze_file(load_configuration(folder / "quartermaster.yaml", {})).read_text(encoding="utf-8")
+        == "fire ?\n"
+    )
+    assert say("thaw")[0] == 0
 
 
 def test_one_cluster_alone(folder: Path, ledger: Ledger, say: Say, start: int) -> None:
