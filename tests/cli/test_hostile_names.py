@@ -3,6 +3,7 @@
 import contextlib
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 from analytics.money.charges import charge
 from cli import main
+from enforcer.audit.chain import Chain
+from quartermaster.clock import now_ms
 from quartermaster.ids import content_id
+from tests.audit.deeds import intent, outcome, refused
 from tests.ledgers import new_ledger
 from tests.money.books import START, Books
 
@@ -22,6 +26,10 @@ YAML = 'clusters: [{name: demo, dcgm: {targets: ["http://127.0.0.1:9400/metrics"
 def named(what: str) -> str:
     """A hostile name that tells what it names."""
     return f"{what}{PAINT}"
+
+
+def hostile(*fields: str) -> dict[str, str]:
+    return {each: named(each) for each in fields}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +60,23 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         books.add("devices_versions", **here | gpu | {"evidence": "kubelet", "kind": "gpu"})
         mark = cluster | {"source": named("source"), "covers": "telemetry"}
         books.add("watermarks", **mark, complete_until_at=START)
+        booking: dict[str, Any] = {
+            "quota_id": 1,
+            "end_at": "2199-01-01",
+            "kind": "booking",
+            "source": "person",
+        }
+        booking |= {"team": named("team"), "pool": named("pool"), "guaranteed_parts": 168_000}
+        books.add("quotas_versions", cluster="demo", start_at=START, revision=0, **booking)
         books.fill()
+        chain = Chain(ledger, "demo")
+        stop = intent(
+            at_ms=now_ms(), **hostile("kind", "namespace", "name", "team", "pool", "cause", "actor")
+        )
+        stop = replace(stop, cluster="demo", object_uid=named("uid"), before=named("before"))
+        (of,) = chain.write([stop])
+        no = replace(refused(at_ms=now_ms(), words=named("refusal")), cluster="demo")
+        chain.write([outcome(stop, of, words=named("words")), no])
         ledger.write(
             "x/1/1",
             lambda cursor: (
@@ -93,6 +117,22 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["report", "--week", "2026-W48", "--format", "html"], ["team", "workload"]),
         (["rollup", "--cluster", named("other")], ["other", "cluster"]),
         (["person", "export", named("person")], []),
+        (["actions"], ["kind", "namespace", "name", "team", "words", "refusal"]),
+        (["actions", "--json"], ["kind", "name", "team", "pool", "cause", "uid", "actor", "before", "words"]),
+        (["actions", "--cluster", named("other")], ["other"]),
+        (["audit", "show"], []),
+        (["audit", "show", "1"], ["kind", "namespace", "name", "uid", "cause", "actor", "before"]),
+        (["audit", "show", "--json"], ["kind", "name", "uid"]),
+        (["audit", "show", named("row")], ["row"]),
+        (["audit", "verify"], []),
+        (["won-back", "--since", DAY], ["kind", "namespace", "name", "team", "cause"]),
+        (["won-back", "--since", DAY, "--json"], ["kind", "name", "team", "pool", "cause"]),
+        (["bookings"], ["team", "pool"]),
+        (["bookings", "--json"], ["team", "pool"]),
+        (["bookings", "--cancel", named("id")], ["id"]),
+        (["book", named("team"), "1", "--pool", named("pool"), "--to", "fri"], ["team"]),
+        (["keep", "4h", named("workload")], ["workload"]),
+        (["approve", named("plan")], ["plan"]),
     ],
     ids=lambda given: re.sub(r"[^a-z ]", "", " ".join(given)) if isinstance(given, list) else None,
 )
