@@ -1,7 +1,7 @@
 """Replay: shadow mode over the ledger's past, hour by hour, from what is rolled up; plans remember those before."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -12,10 +12,13 @@ from enforcer.book import Book, Told, rows
 from enforcer.freshness import Refusal, heard_ms, stale, thin
 from enforcer.idleness import Evidence, Findings, Idle
 from enforcer.memory import Memory
+from enforcer.past_use import Past as BorrowedPast
+from enforcer.past_use import past_use, with_past
 from enforcer.plan import Act
 from enforcer.shadow import Ruling, Shadow, shadow
 from enforcer.snapshot import Workload
 from quartermaster.clock import DAY_MS, HOUR_MS
+from quartermaster.config.policy import PastUsePart
 
 # Idleness is counted back so far, and plans before an instant are made from so long before, for their warnings.
 LOOKED_BACK_MS = 3 * DAY_MS
@@ -96,6 +99,8 @@ def _made(book: Book, past: "_Past", at_ms: int, memory: Memory, ruling: Ruling)
     if reasons:
         return Refusal(book.cluster, at_ms, tuple(reasons), heard_ms(lags, at_ms))
     told = book.told(at_ms, memory.as_takings())
+    borrowed = past.borrowed(at_ms, ruling.policy.past_use)
+    told = replace(told, snapshot=with_past(told.snapshot, borrowed))
     findings, computed_ms = past.findings(told)
     return shadow(told, findings, memory, computed_ms, ruling)
 
@@ -122,6 +127,7 @@ class _Past:
     """What is rolled up of a cluster's hours: what stood idle at the end of each, and how much of it is known."""
 
     def __init__(self, cursor: Cursor, cluster: str, from_ms: int, until_ms: int) -> None:
+        self._cursor, self._cluster = cursor, cluster
         given = {"cluster": cluster, "until_ms": until_ms, "forever": FOREVER_MS}
         quiet = rows(cursor, "quiet_hours", given | {"from_ms": from_ms - LOOKED_BACK_MS})
         self._quiet = {
@@ -140,6 +146,10 @@ class _Past:
         if hours is None:
             return ("the hour before it is not rolled up",)
         return thin(sum(row["held_pms"] for row in hours), sum(row["known_pms"] for row in hours))
+
+    def borrowed(self, at_ms: int, terms: PastUsePart | None) -> BorrowedPast:
+        """What each team was known to have borrowed until the instant, as far as it counts."""
+        return past_use(self._cursor, self._cluster, at_ms, terms)
 
     def findings(self, told: Told) -> tuple[Findings, dict[str, int]]:
         """What stood idle, and when that computed last.

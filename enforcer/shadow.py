@@ -14,6 +14,7 @@ from enforcer.freshness import Refusal, heard_ms, stale, thin
 from enforcer.heard import hear
 from enforcer.idleness import Findings
 from enforcer.memory import Memory
+from enforcer.past_use import past_use, with_past
 from enforcer.plan import Plan
 from enforcer.planner import plan
 from enforcer.recorded import record
@@ -77,6 +78,8 @@ def make(cursor: Cursor, cluster: str, at_ms: int, ruling: Ruling) -> Shadow | R
     span = {"cluster": cluster, "since_ms": at_ms - _REMEMBERED_MS, "at_ms": at_ms}
     memory.recall(rows(cursor, "remembered", span).iter_rows(named=True))
     told = book.told(at_ms, memory.as_takings())
+    past = past_use(cursor, cluster, at_ms, ruling.policy.past_use)
+    told = replace(told, snapshot=with_past(told.snapshot, past))
     return shadow(told, hear(found, computing, {}, {}), memory, _computed(cursor, told, memory, span), ruling)
 
 

@@ -117,7 +117,7 @@ class Promise:
     limit_parts: int | None = None
     weight: int = 1
     department: str = ""
-    remembered_parts: int = 0  # past borrowing that counts (quartermaster.fairshare.memory)
+    remembered_parts: int = 0  # past borrowing that counts (enforcer.past_use)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,14 +66,22 @@ def _answer(making: Making, each: Waiting, why_not: str) -> None:
     standing = making.standings[each.pool]
     held, share = standing.held.get(each.team, 0), standing.fair_share(each.team)
     making.reserve(each, places, each.parts)
+    remembered = standing.promise(each.team).remembered_parts
     group = making.next_group()
     why = visible(
         f"Team {each.team} holds {gpus(held)}, its fair share is {gpus(share)}; {gpus(each.parts)} more are free, and "
         f"no owner {'' if held + each.parts <= share else 'and nobody within a fair share '}waits for them."
     )
+    past = (f"Of past borrowing {gpus(remembered)} counted in its fair share.",) if remembered else ()
     making.actions.append(
         Action(
-            group, Act.START, Cause.ENTITLED, target_of(each), each.uid, gains_parts=each.parts, why=(why,)
+            group,
+            Act.START,
+            Cause.ENTITLED,
+            target_of(each),
+            each.uid,
+            gains_parts=each.parts,
+            why=(why, *past),
         )
     )
     words = f"{gpus(each.parts)} that are free fit it"

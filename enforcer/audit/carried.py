@@ -78,7 +78,7 @@ def as_takings(intents: Iterable[Carried]) -> tuple[Taking, ...]:
             each.deed.for_uid,
             began[_group(each)],
             in_vain=each.result in _IN_VAIN,
-            short=_group(each) in short,
+            short=_group(each) in short and each.result not in _IN_VAIN,
         )
         for each in stops
     )

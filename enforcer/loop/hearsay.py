@@ -14,6 +14,7 @@ from collector.kubernetes.meeting import meet
 from enforcer.book import Book, rows
 from enforcer.freshness import stale
 from enforcer.loop.fault import in_words
+from enforcer.past_use import Past, past_use
 from enforcer.promised import Promised
 from enforcer.shadow import Ruling
 from quartermaster.clock import SECOND_MS, steady_s
@@ -39,6 +40,9 @@ class Hearsay:
     coverage_permille: int | None = None
     coverage_of_pools: Mapping[str, int] = field(default_factory=dict[str, int])
     pools: Mapping[str, str] = field(default_factory=dict[str, str])  # by node
+    past: Past = field(
+        default_factory=dict[tuple[str, str], int]
+    )  # borrowing that counts, in parts by team and pool
     silent: tuple[str, ...] = ()
 
 
@@ -53,13 +57,15 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
         lags = {key: lag for key, lag in book.lags(at_ms).items() if key[1] == "telemetry"}
         interval_ms = min(interval for _, interval in lags.values())
         silent = tuple(stale(lags, ruling.policy))
+        past = past_use(cursor, cluster, at_ms, ruling.policy.past_use)
         if silent:
-            return Hearsay(at_ms, book.promised, interval_ms, pools=book.pools(at_ms), silent=silent)
+            pools = book.pools(at_ms)
+            return Hearsay(at_ms, book.promised, interval_ms, pools=pools, past=past, silent=silent)
         told_ms = at_ms - max(lag for lag, _ in lags.values() if lag is not None)
         terms = Terms(told_ms, ruling.findings, ruling.policy, Priced(read_prices(cursor), told_ms).of)
         found = look(cursor, cluster, terms, ruling.time_zone)
         whole = rows(cursor, "coverage_now", {}).row(0, named=True)
-        pools = rows(cursor, "coverage_of_pools", {}).to_dicts()
+        covered = rows(cursor, "coverage_of_pools", {}).to_dicts()
         computing = rows(cursor, "computing_now", {})["pool"].to_list()
     return Hearsay(
         at_ms,
@@ -68,8 +74,9 @@ def hear_all(ledger: Ledger, cluster: str, at_ms: int, ruling: Ruling) -> Hearsa
         tuple(found),
         tuple(computing),
         _permille(whole["known_pms"], whole["held_pms"]),
-        {each["pool"]: _permille(each["known_pms"], each["held_pms"]) for each in pools},
+        {each["pool"]: _permille(each["known_pms"], each["held_pms"]) for each in covered},
         book.pools(at_ms),
+        past,
     )
 
 

@@ -26,6 +26,7 @@ from enforcer.loop.hearsay import Hearsay
 from enforcer.loop.site import Site
 from enforcer.loop.told import Teller
 from enforcer.loop.warned import Warnings
+from enforcer.past_use import with_past
 from enforcer.plan import Act, Action, Plan, hash_of_policy
 from enforcer.planner import plan
 from enforcer.recorded import record
@@ -101,6 +102,7 @@ class Turns:
             promises=hearsay.promised.at(at_ms, teams, caps=not site.ruling.policy.acting.lend),
             takings=tuple(later(each, apart_ms) for each in look.snapshot.takings),
         )
+        snapshot = with_past(snapshot, hearsay.past)
         look = replace(look, snapshot=snapshot)
         findings = self._findings(look, hearsay)
         made = plan(snapshot, findings, site.ruling.policy, site.ruling.zone)

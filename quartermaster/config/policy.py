@@ -100,7 +100,7 @@ class PastUsePart(Part):
 
     half_life_ms: DurationMs = Field(alias="half_life")
     """After how long it counts half."""
-    counts: Permille = 1000
+    counts: Permille = as_written(1)
     """How much of it counts, as a share of one: at 1 a team that borrowed 8 GPUs all the time is dealt as if it
     had 8 already. In the ledger permille."""
 

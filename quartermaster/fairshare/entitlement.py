@@ -21,7 +21,7 @@ class Entitlement:
     weight: int = 1
     priority: int = 0  # higher is served first
     request_parts: int = 0
-    remembered_parts: int = 0  # past borrowing that still counts (quartermaster.fairshare.memory)
+    remembered_parts: int = 0  # past borrowing that still counts
     members: tuple["Entitlement", ...] = ()
 
     def __post_init__(self) -> None:

@@ -21,7 +21,15 @@ _SAID = {
     "t": {"idle_pms": _HOUR, "idle_confirmed_pms": _HOUR * 94 // 100},
     "u": {"unknown_pms": _HOUR},
 }
-_ALSO = ("watermarks", "usage_hourly", "rollup_marks", "findings_versions", "plans", "actions")
+_ALSO = (
+    "watermarks",
+    "usage_hourly",
+    "quota_hourly",
+    "rollup_marks",
+    "findings_versions",
+    "plans",
+    "actions",
+)
 
 
 def h(hour: int) -> int:

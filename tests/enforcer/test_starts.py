@@ -29,6 +29,16 @@ def test_what_nobody_within_a_fair_share_can_use_does_not_stand_free() -> None:
     assert done(made(scene((node("n1"),), *waiting, small))) == [("start", "c2")]
 
 
+def test_past_borrowing_counts_as_something_that_it_has_already() -> None:
+    waiting = [ask(f"{team}1", team, gpus=8, held_back=True) for team in "bc"]
+    assert done(made(scene((node("n1"),), *waiting))) == [("start", "b1")]
+    past = promise("b", 0, remembered_parts=GPU_PARTS)
+    assert done(made(scene((node("n1"),), past, *waiting))) == [("start", "c1")]
+    alone = made(scene((node("n1"),), past, waiting[0]))
+    assert done(alone) == [("start", "b1")]
+    assert alone.actions[0].why[1] == "Of past borrowing 1 GPU counted in its fair share."
+
+
 def test_priority_comes_first() -> None:
     waiting = [ask(f"{team}1", team, gpus=8, held_back=True) for team in "bc"]
     snapshot = scene((node("n1"),), *waiting)

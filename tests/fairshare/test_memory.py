@@ -1,14 +1,18 @@
-"""Past borrowing, halved with every half-life, in whole numbers."""
+"""Past borrowing, halved with every half-life, in whole numbers: the slow way, and the ledger's that equals it."""
 
 from itertools import pairwise
 
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from enforcer.past_use import past_use
 from quartermaster.clock import DAY_MS, HOUR_MS
-from quartermaster.fairshare.memory import remembered_parts
+from quartermaster.config.policy import PastUsePart
 from quartermaster.parts import GPU_PARTS
+from tests.fairshare.memory import remembered_parts
+from tests.usage.toy import insert, toy
 
 NOW = 1_800_000_000_000
 
@@ -66,3 +70,54 @@ def test_never_below_zero_nor_above_the_most_that_was_borrowed(
 def test_a_half_life_is_longer_than_zero() -> None:
     with pytest.raises(ValueError, match="longer than zero"):
         remembered_parts([], NOW, 0, 1000)
+
+
+CONNECTION = toy()
+SPAN_MS = st.sampled_from((HOUR_MS, HOUR_MS // 2, 7, 61_001))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("a", "b")),
+            st.integers(-2, 300),
+            SPAN_MS,
+            st.integers(0, 1000 * GPU_PARTS * HOUR_MS),
+        ),
+        max_size=8,
+    ),
+    st.integers(1, 60 * DAY_MS),
+    st.integers(0, 1000),
+)
+@settings(max_examples=40)
+def test_the_ledgers_way_equals_the_slow_one(
+    told: list[tuple[str, int, int, int]], half_life_ms: int, counts: int
+) -> None:
+    CONNECTION.execute("delete from quota_hourly")
+    spans = [
+        (team, NOW - hours * HOUR_MS, NOW - hours * HOUR_MS + span, borrowed)
+        for team, hours, span, borrowed in told
+    ]
+    if spans:
+        insert(
+            CONNECTION,
+            "quota_hourly",
+            pl.DataFrame(
+                {
+                    "cluster": ["c"] * len(spans),
+                    "pool": ["p"] * len(spans),
+                    **{
+                        name: [each[place] for each in spans]
+                        for place, name in enumerate(("team", "row_start_at", "row_end_at", "borrowed_pms"))
+                    },
+                }
+            ),
+        )
+    terms = PastUsePart.model_construct(half_life_ms=half_life_ms, counts=counts)
+    expected = {
+        team: remembered_parts([each[1:] for each in spans if each[0] == team], NOW, half_life_ms, counts)
+        for team in ("a", "b")
+    }
+    found = past_use(CONNECTION, "c", NOW, terms)
+    assert {team: found.get((team, "p"), 0) for team in expected} == expected
+    assert past_use(CONNECTION, "other", NOW, terms) == past_use(CONNECTION, "c", NOW, None) == {}

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import duckdb
@@ -11,10 +12,12 @@ import pytest
 from enforcer.loop import hearsay
 from enforcer.loop.hearsay import Hearsay, Listener, hear_all
 from enforcer.shadow import Ruling
+from quartermaster.clock import HOUR_MS
 from quartermaster.config.findings import FindingsPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.errors import LedgerError
-from sql.ledger import Ledger
+from quartermaster.parts import GPU_PARTS
+from sql.ledger import Cursor, Ledger
 from tests.enforcer.clusters import NOW
 from tests.loop.sites import Clocks
 
@@ -126,3 +129,18 @@ def test_a_cluster_without_telemetry_is_silent(shared: Ledger, cluster: str) -> 
     found = hear_all(shared, cluster, NOW, RULING)
     assert (found.found, found.coverage_permille) == ((), None)
     assert found.silent == ("no source has never told about telemetry",)
+
+
+def test_what_was_borrowed_is_heard_where_the_policy_says_so(shared: Ledger, cluster: str) -> None:
+    def borrowed(cursor: Cursor) -> None:
+        span = cluster, NOW - HOUR_MS, NOW, 4 * GPU_PARTS * HOUR_MS
+        cursor.execute(
+            "insert into lake.quota_hourly (cluster, row_start_at, row_end_at, team, pool, borrowed_pms) "
+            "values (?, make_timestamptz(? * 1000), make_timestamptz(? * 1000), 'a', 'p', ?)",
+            span,
+        )
+
+    shared.write(f"borrowed/{cluster}", borrowed)
+    policy = PolicyPart.model_validate({"past_use": {"half_life": "1h", "counts": "0.5"}})
+    assert hear_all(shared, cluster, NOW, replace(RULING, policy=policy)).past == {("a", "p"): GPU_PARTS}
+    assert hear_all(shared, cluster, NOW, RULING).past == {}

@@ -14,8 +14,11 @@ from enforcer.guard.switches import Freeze, Switch
 from enforcer.loop.turn import Turned
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from quartermaster.errors import LedgerError
+from quartermaster.parts import GPU_PARTS
 from sql.ledger import Ledger
 from tests.enforcer.clusters import NOW
+from tests.enforcer.scenes import POOL, node, promise, scene
+from tests.enforcer.scenes import ask as waits_for
 from tests.guard.cases import rules
 from tests.loop.sites import Stage
 
@@ -66,6 +69,14 @@ def test_the_live_cluster_is_told_the_pools_that_the_ledger_has(shared: Ledger, 
     stage.listener.hearsay = replace(stage.hearsay, pools={"n1": "training"})
     stage.turns.turn()
     assert stage.live.pools == {"n1": "training"}
+
+
+def test_what_was_borrowed_before_counts_in_a_live_plan(shared: Ledger, cluster: str) -> None:
+    wishes = [waits_for(f"{team}1", team, gpus=8, held_back=True) for team in "bc"]
+    stage = Stage(shared, cluster, scene((node("n0"),), promise("b", 0), promise("c", 0), *wishes))
+    assert [each.target.uid for each in turned(stage).plan.actions] == ["b1"]
+    stage.listener.hearsay = replace(stage.hearsay, past={("b", POOL): GPU_PARTS})
+    assert [each.target.uid for each in turned(stage).plan.actions] == ["c1"]
 
 
 def test_a_switch_stops_all(shared: Ledger, cluster: str) -> None:

@@ -1,4 +1,4 @@
-"""Memory: how much of what a team borrowed still counts, halved with every half-life."""
+"""Memory, slow and plain: how much of what a team borrowed still counts, halved with every half-life."""
 
 from collections.abc import Iterable
 
