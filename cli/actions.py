@@ -38,7 +38,7 @@ def actions(
     *,
     since: Annotated[
         str | None,
-        typer.Option("--since", help="An instant, such as 2026-11-24T12:00Z. [default: a day ago]"),
+        typer.Option("--since", help="An instant, such as 2026-11-24T12:00Z.", show_default="a day ago"),
     ] = None,
     team: Annotated[str | None, typer.Option("--team", "-t", help="Only this team's.")] = None,
     workload: Annotated[

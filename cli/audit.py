@@ -90,7 +90,8 @@ def verify(
 def show(
     context: typer.Context,
     row: Annotated[
-        str | None, typer.Argument(help="Its number, or the beginning of its hash. [default: the last ones]")
+        str | None,
+        typer.Argument(help="Its number, or the beginning of its hash.", show_default="the last ones"),
     ] = None,
     *,
     cluster: Cluster = None,

@@ -25,7 +25,7 @@ def demo(
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same week.")] = 1,
     week: Annotated[
-        str | None, typer.Option("--week", "-w", help="ISO week, as 2026-W48. [default: the last one]")
+        str | None, typer.Option("--week", "-w", help="ISO week, as 2026-W48.", show_default="the last one")
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave configuration, ledger and reports in --dir.")

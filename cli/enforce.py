@@ -92,10 +92,10 @@ def regret(
         typer.Option("--recorded", help="Of the plans that are recorded, instead of the past made anew."),
     ] = False,
     from_: Annotated[
-        str | None, typer.Option("--from", help="From when on. [default: 90 days before the end]")
+        str | None, typer.Option("--from", help="From when on.", show_default="90 days before the end")
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Until when. [default: as far as is rolled up]")
+        str | None, typer.Option("--to", help="Until when.", show_default="as far as is rolled up")
     ] = None,
     step: Annotated[int, typer.Option("--step", min=1, max=24, help="Hours from plan to plan.")] = 1,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,

@@ -19,7 +19,7 @@ app = typer.Typer(
 )
 Wanted = Annotated[
     str | None,
-    typer.Argument(help="The beginning of its hash, or an instant. [default: the last recorded]"),
+    typer.Argument(help="The beginning of its hash, or an instant.", show_default="the last recorded"),
 ]
 Cluster = Annotated[str | None, typer.Option("--cluster", help="Only this cluster's.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]

@@ -35,10 +35,10 @@ def what_if(
         Path, typer.Option("--policy", "-p", help="Another configuration; its policy and guarantees count.")
     ],
     from_: Annotated[
-        str | None, typer.Option("--from", help="From when on. [default: 90 days before the end]")
+        str | None, typer.Option("--from", help="From when on.", show_default="90 days before the end")
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Until when. [default: as far as is rolled up]")
+        str | None, typer.Option("--to", help="Until when.", show_default="as far as is rolled up")
     ] = None,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
     chart: Annotated[

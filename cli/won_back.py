@@ -23,7 +23,9 @@ def won_back(
     *,
     since: Annotated[
         str | None,
-        typer.Option("--since", help="An instant, such as 2026-11-24T12:00Z. [default: thirty days ago]"),
+        typer.Option(
+            "--since", help="An instant, such as 2026-11-24T12:00Z.", show_default="thirty days ago"
+        ),
     ] = None,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from rich.text import Text
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -33,3 +34,18 @@ def test_help_teaches(path: str, told: str) -> None:
     assert shown.exit_code == 0
     for line in last.splitlines()[2:]:
         assert line in shown.stdout
+
+
+def parameters(command: object) -> Iterator[str]:
+    """What every option and argument says of itself."""
+    for each in getattr(command, "params", ()):
+        yield getattr(each, "help", "") or ""
+    inner: dict[str, object] = getattr(command, "commands", {})
+    for each in inner.values():
+        yield from parameters(each)
+
+
+@pytest.mark.parametrize("told", sorted({*parameters(get_command(app))}))
+def test_nothing_that_an_option_says_is_taken_for_markup(told: str) -> None:
+    """`[default: a day ago]` was: a default that is said in words is the option's `show_default`."""
+    assert Text.from_markup(told).plain == told
