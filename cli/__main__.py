@@ -1,4 +1,5 @@
-"""The way in, for `quartermaster` and `python -m cli`: Ctrl-C while modules are loaded ends it without a word."""
+"""The way in, for `quartermaster` and `python -m cli`: Ctrl-C while modules are loaded, or when all is done, ends it
+without a word."""
 
 import signal
 
@@ -13,7 +14,10 @@ def run() -> None:
     from quartermaster.interrupt import interrupt
 
     signal.signal(signal.SIGINT, interrupt)
-    begin()
+    try:
+        begin()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import output
-from cli.choice import clusters
+from cli.choice import acted_on
 from cli.instants import instant
 from cli.session import session
 from quartermaster.clock import DAY_MS, now_ms, to_iso
@@ -70,7 +70,7 @@ def actions(
     phases = [Phase.INTENT, Phase.REFUSED, Phase.ANSWERED]
     found: list[Carried] = []
     with open_configured(configuration, read_only=True) as ledger, ledger.reading() as cursor:
-        for name in clusters(configuration, cluster):
+        for name in acted_on(ledger, configuration, cluster):
             found += carried(cursor, name, since_ms, phases=phases)
     shown = [
         each

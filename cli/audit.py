@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import output
+from cli.choice import acted_on
 from cli.session import session
 from quartermaster.clock import to_iso
 from quartermaster.errors import InputError
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from enforcer.audit.row import Row
     from enforcer.audit.verify import Verdict
     from quartermaster.config.model import Configuration
-    from sql.ledger import Ledger
 
 app = typer.Typer(
     no_args_is_help=True, help="Whether the record of what was done is whole; single rows of it."
@@ -56,7 +56,7 @@ def verify(
     file = configuration.policy.acting.audit_file
     verdicts: list[Verdict] = []
     with open_configured(configuration, read_only=True) as ledger, output.progress() as bar:
-        names = _names(ledger, cluster, configuration)
+        names = acted_on(ledger, configuration, cluster)
         if told is not None and len(names) != 1:
             raise InputError(
                 "a head is of one cluster, and there are several",
@@ -111,7 +111,7 @@ def show(
     found: list[Row] = []
     configuration = _configuration(context)
     with open_configured(configuration, read_only=True) as ledger:
-        for name in _names(ledger, cluster, configuration):
+        for name in acted_on(ledger, configuration, cluster):
             found += rows_of(ledger, name, row, _SHOWN)
     if row is not None and not found:
         raise InputError(
@@ -136,16 +136,6 @@ def _configuration(context: typer.Context) -> "Configuration":
     from quartermaster.config.load import load_configuration
 
     return load_configuration(session(context).config_path(), os.environ)
-
-
-def _names(ledger: "Ledger", wanted: str | None, configuration: "Configuration") -> list[str]:
-    """The clusters that the configuration names, or of which the ledger has an audit; or the one that is wanted."""
-    from enforcer.audit.verify import clusters
-
-    known = sorted({*clusters(ledger), *(each.name for each in configuration.clusters)})
-    if wanted is not None and wanted not in known:
-        raise InputError(f"there is no cluster {wanted!r}", f"there are: {', '.join(known)}")
-    return known if wanted is None else [wanted]
 
 
 def _print(verdicts: "list[Verdict]") -> None:

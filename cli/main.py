@@ -35,6 +35,7 @@ from cli.down import down
 from cli.findings import findings
 from cli.freeze import freeze, thaw
 from cli.keep import keep
+from cli.rebalance import rebalance
 from cli.report import report
 from cli.restore import restore
 from cli.rollup import rollup
@@ -107,6 +108,7 @@ for _command in (
     book,
     offer,
     bookings,
+    rebalance,
     what_if,
     actions,
     won_back,
@@ -177,6 +179,8 @@ def run() -> None:
             raise
         output.complain(error)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:  # while the commands are made: from then on Typer hears it
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)

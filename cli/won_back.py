@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import output
-from cli.choice import clusters
+from cli.choice import acted_on
 from cli.instants import instant
 from cli.session import session
 from quartermaster.clock import DAY_MS, now_ms, to_iso
@@ -49,7 +49,7 @@ def won_back(
     since_ms = until_ms - 30 * DAY_MS if since is None else instant(since)
     stops: list[Stop] = []
     with open_configured(configuration, read_only=True) as ledger, ledger.reading() as cursor:
-        for name in clusters(configuration, cluster):
+        for name in acted_on(ledger, configuration, cluster):
             stops += count(cursor, since_ms, until_ms, name)
     teams = [{"team": team, "gpu_hours": _hours(pms)} for team, pms in by_team(stops).items()]
     whole = _hours(sum(each.given_pms for each in stops))

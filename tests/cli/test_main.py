@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli import main, version
+from cli import __main__, main, version
 from quartermaster.errors import InputError
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/somewhere/file")
@@ -138,3 +138,30 @@ def test_guesses_at_the_version(guess: str) -> None:
     told = CliRunner().invoke(main.app, [guess])
     assert told.exit_code == 0
     assert told.stdout.startswith("gpu-quartermaster ")
+
+
+def test_ctrl_c_while_the_commands_are_made_ends_it_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Typer hears it only once a command is there."""
+
+    def made(**told: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", made)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 130
+    assert "".join(capsys.readouterr()) == ""
+
+
+def test_ctrl_c_when_all_is_done_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own end hears no KeyboardInterrupt, and would show where it was ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(main, "run", lambda: sys.exit(3))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            __main__.run()
+        assert (ended.value.code, signal.getsignal(signal.SIGINT)) == (3, signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -100,3 +100,20 @@ def test_the_command_says_to_whom_and_how_it_is_counted(folder: Path):
 def test_the_command_says_that_nothing_was_taken(folder: Path):
     arguments = ["--config", str(folder / "q.yaml"), "won-back"]
     assert "Nothing was taken since" in CliRunner().invoke(app, arguments).stdout
+
+
+@pytest.mark.parametrize("command", ["won-back", "actions"])
+@pytest.mark.parametrize("wanted", [[], ["--cluster", "c"]], ids=["all", "that one"])
+def test_what_was_done_to_a_cluster_that_the_configuration_has_no_more_is_told(
+    folder: Path, command: str, wanted: list[str]
+):
+    file = folder / "without.yaml"
+    text = (folder / "q.yaml").read_text(encoding="utf-8").replace("name: c\n", "name: later\n")
+    assert "name: later" in text
+    file.write_text(text, encoding="utf-8")
+    arguments = ["--config", str(file), command, "--since", "2025-11-24T00:00Z", "--json", *wanted]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    told = said["workloads"] if command == "won-back" else said
+    assert [(each["cluster"], each["workload"]) for each in told] == [("c", "Job/lab/sleeper")]
