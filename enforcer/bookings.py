@@ -20,7 +20,7 @@ from quartermaster.text import visible
 from sql.catalog import Cursor
 from sql.ledger import Ledger
 
-_LOCK = "bookings"
+LOCK = "bookings"
 _SOURCE = (
     "person"  # not the configuration, whose declaration withdraws what it does not say, and no collector
 )
@@ -55,7 +55,7 @@ def write(ledger: Ledger, wished: Booked, at_ms: int) -> Booked:
     InputError for one in the past, of more than its pool has, or of more than its team is promised.
     """
     booking = wished.booking
-    with ledger.exclusive(_LOCK):
+    with ledger.exclusive(LOCK):
         with ledger.reading() as cursor:
             for each in standing(cursor, [wished.cluster], at_ms):
                 if _same(each.booking, booking, at_ms):
@@ -85,7 +85,7 @@ def cancel(ledger: Ledger, gone: Booked, asked_by: str, words: str, at_ms: int) 
 
     Raises LedgerError; InputError where it has ended, and for an offer that others have booked.
     """
-    with ledger.exclusive(_LOCK):
+    with ledger.exclusive(LOCK):
         with ledger.reading() as cursor:
             if gone.quota_id not in {each.quota_id for each in standing(cursor, [gone.cluster], at_ms)}:
                 raise InputError(f"{gone.name} has ended", "quartermaster bookings lists what stands")

@@ -51,6 +51,7 @@ def declare(ledger: Ledger, configuration: Configuration, now_ms: int) -> list[s
         changes = _Changes()
         for kind, wished in wishes(configuration).items():
             _declare_kind(ledger, kind, wished, now_ms, changes)
+        _end_moves(ledger, now_ms, changes)
         known = set(ledger.query("select epoch_ms(cut_at) as cut_at from cuts")["cut_at"])
         new_cuts = {cut_at: reason for cut_at, reason in changes.cuts.items() if cut_at not in known}
         changes.rows["cuts"] = [{"cut_at": cut_at, "reason": why} for cut_at, why in sorted(new_cuts.items())]
@@ -119,6 +120,19 @@ def _compare(
                 edges |= {now.start_at, now.end_at}
             changes.cuts |= {edge: sentence for edge in edges if edge is not None and edge > BEGINNING_MS}
     changes.said.sort()
+
+
+def _end_moves(ledger: Ledger, now_ms: int, changes: _Changes) -> None:
+    """What was moved between a pool's guarantees ends where somebody declares another guarantee there."""
+    pools = {(row["cluster"], row["pool"]) for row in changes.rows["quotas_versions"]}
+    moves = ledger.query("from quotas where source = 'rebalance' and end_at is null")
+    for row in _in_ms(moves.drop("recorded_at")).to_dicts():
+        if (row["cluster"], row["pool"]) not in pools:
+            continue
+        ended = row | {"end_at": max(now_ms, row["start_at"]), "revision": row["revision"] + 1}
+        changes.rows["quotas_versions"].append(ended)
+        subject = f"guarantee {row['team']} in {row['pool']} of {row['cluster']}"
+        changes.said.append(f"{subject}: what was moved ends at {to_iso(ended['end_at'])}")
 
 
 def _sentence(kind: Kind, was: Span[Row] | None, now: Span[Row] | None) -> str:

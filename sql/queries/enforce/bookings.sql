@@ -26,6 +26,6 @@ select
 from quotas as q
 left join asked as a on q.cluster = a.cluster and lpad(format('{:x}', q.quota_id), 16, '0') = a.subject
 where
-  list_contains($clusters, q.cluster) and q.kind <> 'promise'
+  list_contains($clusters, q.cluster) and q.kind <> 'promise' and q.source <> 'rebalance'
   and coalesce(epoch_ms(q.end_at), $forever::bigint) > $at_ms
 order by q.cluster, q.start_at, q.pool, q.team, q.quota_id
