@@ -18,6 +18,7 @@ NAMES = (
     "nvml",
     "plan",
     "live",
+    "enforcer",
     "reclaim",
     "backfill",
     "whatif",
