@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from analytics.measure import FOREVER_MS
 from enforcer.book import rows
-from enforcer.bookings import standing
+from enforcer.booking import Booking
+from enforcer.bookings import standing, wish, write
 from enforcer.moved import FEWEST_HOURS, WEEK_MS, apply, known, undo
 from enforcer.promised import Promised
 from enforcer.rebalance import Proposal
@@ -150,6 +151,13 @@ def test_it_is_no_booking_that_somebody_could_cancel_by_half(ledger: Ledger) -> 
         assert standing(cursor, [C], NOW) == ()
     asked = ledger.query("select kind, asked_by, words from requests order by kind").to_dicts()
     assert asked == [{"kind": kind, "asked_by": WHO, "words": "rebalance"} for kind in ("book", "offer")]
+
+
+def test_who_gave_cannot_offer_what_it_has_no_more(ledger: Ledger) -> None:
+    move(ledger)
+    offered = Booking("a", POOL, 14 * GPU_PARTS, NOW + HOUR_MS, NOW + DAY_MS, offer=True)
+    with pytest.raises(InputError, match="a is promised 13 GPUs"):
+        write(ledger, wish(C, offered, WHO), NOW + HOUR_MS)
 
 
 def test_of_less_than_a_week_nothing_is_proposed(ledger: Ledger) -> None:
