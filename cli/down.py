@@ -96,7 +96,8 @@ def _have(leader: "Leader") -> None:
         leader.renew()
         if time.monotonic() > end_s:
             raise InputError(
-                f"the Lease is not to be had: {leader.trouble}", "end the enforcer, and try again"
+                f"the Lease is not to be had: {leader.trouble}",
+                "end the enforcer that has it, or see to the API server and the rights there, and try again",
             )
         if not leader.epoch:
             time.sleep(1)

@@ -79,9 +79,11 @@ def reach(context: typer.Context, wanted: str | None) -> Generator[Reach]:
         for each in configuration.clusters
         if each.kubernetes is not None and each.name in clusters(configuration, wanted)
     ]
-    if len(names) != 1:
-        told = ", ".join(names) or "none with an API server"
-        raise InputError(f"which cluster is meant? There are: {told}", "name one with --cluster")
+    if not names:
+        who = "no cluster has an" if wanted is None else f"cluster {wanted!r} has no"
+        raise InputError(f"{who} API server in the configuration", "give it kubernetes: in clusters:")
+    if len(names) > 1:
+        raise InputError(f"which cluster is meant? There are: {', '.join(names)}", "name one with --cluster")
     wire = wire_of(configuration, names[0])
     with open_configured(configuration) as ledger:
         chain = Chain(ledger, names[0])

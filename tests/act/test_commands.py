@@ -216,7 +216,7 @@ WRONG = {
     "another cluster": (("restore", "--all", "--cluster", "x"), "there is no cluster 'x'"),
     "no API server": (
         ("restore", "--all", "--cluster", "bare"),
-        "which cluster is meant? There are: none with an API server",
+        "cluster 'bare' has no API server in the configuration",
     ),
     "down without saying so": (("down",), "down starts all again that was stopped"),
 }
