@@ -17,7 +17,7 @@ from analytics.measure import FOREVER_MS
 from enforcer.audit.requests import Kind, Request, frame
 from enforcer.book import rows
 from enforcer.bookings import LOCK
-from enforcer.promised import Promised
+from enforcer.promised import Promised, then
 from enforcer.rebalance import Proposal, Use, propose
 from quartermaster.clock import DAY_MS
 from quartermaster.config.policy import RebalancePart
@@ -47,7 +47,10 @@ class Known:
 
 
 def known(cursor: Cursor, cluster: str, bounds: RebalancePart, at_ms: int) -> Known:
-    """The use of the pool's teams in the weeks before the instant, and what of their guarantees was moved."""
+    """The use of the pool's teams in the weeks before the instant, and what of their guarantees was moved.
+
+    Who is no team any more, or whose work no rule gives to a team, gets nothing.
+    """
     pool = bounds.pool
     span = {"from_ms": at_ms - bounds.weeks * WEEK_MS, "until_ms": at_ms}
     needed = _rows(cursor, "needed", {"cluster": cluster, **span, "rare_permille": _RARE_PERMILLE})
@@ -65,7 +68,7 @@ def known(cursor: Cursor, cluster: str, bounds: RebalancePart, at_ms: int) -> Kn
             guaranteed[team] = max(0, guaranteed.get(team, 0) + row["parts"])
         if row["start_ms"] > at_ms - WEEK_MS:
             moved[team] = moved.get(team, 0) + abs(row["parts"])
-    teams = sorted({*needs, *guaranteed})
+    teams = sorted({*guaranteed, *(needs.keys() & then(promised.departments, at_ms)["team"].to_list())})
     uses = (Use(team, guaranteed.get(team, 0), needs.get(team, 0), moved.get(team, 0)) for team in teams)
     return Known(tuple(uses), hours)
 

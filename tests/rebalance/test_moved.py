@@ -20,9 +20,11 @@ from quartermaster.config.policy import RebalancePart
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
 from quartermaster.person import pseudonym
+from quartermaster.team import UNASSIGNED
 from sql.declare import declare
 from sql.ledger import Cursor, Ledger, memory_ledger
 from tests.declare.test_declare import configured
+from tests.usage.small import MINUTE, Small
 from tests.usage.toy import insert, toy
 
 C, POOL, WHO = "c", "p", pseudonym(7)
@@ -33,6 +35,11 @@ pools: [{name: p}, {name: other}]
 teams: [{name: a}, {name: b}, {name: d}]
 guarantees: [{team: a, pool: p, gpus: 16}, {team: b, pool: p, gpus: 8}, {team: d, pool: p, gpus: 4}]
 """
+_INSERT = (
+    "insert into lake.quota_hourly (cluster, pool, team, row_start_at, row_end_at, held_pms, waiting_pms) "
+    "select cluster, pool, team, make_timestamptz(row_start_at * 1000), make_timestamptz(row_end_at * 1000), "
+    "held_pms, waiting_pms from told"
+)
 BOUNDS = RebalancePart.model_validate({"pool": POOL, "ceiling": 32, "step_a_week": 3})
 
 
@@ -68,11 +75,7 @@ def ledger(opened: Ledger) -> Ledger:
         for table in ("quotas_versions", "requests", "quota_hourly"):
             cursor.execute(f"delete from lake.{table}")
         cursor.register("told", told)
-        cursor.execute(
-            "insert into lake.quota_hourly (cluster, pool, team, row_start_at, row_end_at, held_pms, waiting_pms) "
-            "select cluster, pool, team, make_timestamptz(row_start_at * 1000), make_timestamptz(row_end_at * 1000), "
-            "held_pms, waiting_pms from told"
-        )
+        cursor.execute(_INSERT)
 
     opened.write(f"anew/{uuid4().hex}", anew)
     declare(opened, configured(YAML), NOW - DAY_MS)
@@ -160,6 +163,29 @@ def test_who_gave_cannot_offer_what_it_has_no_more(ledger: Ledger) -> None:
         write(ledger, wish(C, offered, WHO), NOW + HOUR_MS)
 
 
+def test_whose_work_is_no_teams_gets_nothing(ledger: Ledger) -> None:
+    told = hours(UNASSIGNED, (FEWEST_HOURS, 30))
+
+    def hold(cursor: Cursor) -> None:
+        cursor.register("told", told)
+        cursor.execute(_INSERT)
+
+    ledger.write(f"unassigned/{uuid4().hex}", hold)
+    found = proposal(ledger)
+    assert found is not None
+    assert [each.team for each in found.moves] == ["a", "b"]
+
+
+def test_the_accounts_go_by_it_from_the_minute_of_the_move_on() -> None:
+    small = Small()
+    small.promise("a", 3)
+    small.promise("b", 1)
+    small.promise("a", 1, 30, kind="offer", source="rebalance")
+    small.promise("b", 1, 30, kind="booking", source="rebalance")
+    guaranteed = [row["guaranteed_pms"] // (GPU_PARTS * MINUTE) for row in small.account().quota.values()]
+    assert sorted(guaranteed) == [30 * 1 + 30 * 2, 30 * 3 + 30 * 2]
+
+
 def test_of_less_than_a_week_nothing_is_proposed(ledger: Ledger) -> None:
     with ledger.reading() as cursor:
         found = known(cursor, C, BOUNDS, NOW - HOUR_MS)
@@ -178,6 +204,8 @@ def test_needed_is_the_highest_hour_once_one_in_a_hundred_of_all_hours_is_left_o
 ) -> None:
     CONNECTION.execute("delete from quota_hourly")
     CONNECTION.execute("delete from quotas_versions")
+    CONNECTION.execute("delete from teams_versions")
+    insert(CONNECTION, "teams_versions", pl.DataFrame({"team_id": [1], "team": ["a"], "start_at": [0]}))
     insert(CONNECTION, "quota_hourly", hours("a", *needs))
     insert(CONNECTION, "quota_hourly", hours("b", (others, 1)))
     mine = [gpus for count, gpus in needs for _ in range(count)]
@@ -186,4 +214,4 @@ def test_needed_is_the_highest_hour_once_one_in_a_hundred_of_all_hours_is_left_o
     found = known(CONNECTION, C, BOUNDS, NOW)
     expected = sorted(mine, reverse=True)[total // 100] * GPU_PARTS
     assert found.hours == total
-    assert {each.team: each.needed_parts for each in found.uses}["a"] == expected
+    assert [(each.team, each.needed_parts) for each in found.uses] == [("a", expected)]
