@@ -8,7 +8,7 @@ from collector.kubernetes.owners import Reference
 from collector.kubernetes.values import Json, mapping, objects, text
 from enforcer.act.doing import Doing
 from enforcer.act.effects import How, Operation, Patch, pointer
-from enforcer.act.grip import stands_for
+from enforcer.act.grip import workload_of
 from enforcer.act.hands import pod_path
 from enforcer.act.served import NoWay
 from enforcer.act.wire import Silence
@@ -24,11 +24,7 @@ class Carrier:
     kind: str
     path: str
     object: Json
-
-    @property
-    def workload(self) -> Reference:
-        """The workload that it stands for."""
-        return stands_for(self.kind, self.object)
+    workload: Reference  # that it stands for
 
     @property
     def title(self) -> str:
@@ -70,7 +66,7 @@ def _of_kind(doing: Doing, kind: str, keys: Collection[str]) -> tuple[list[Carri
                     continue
                 namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
                 path = pod_path(namespace, name) if kind == POD else doing.served.path(kind, namespace, name)
-                found.append(Carrier(kind, path, each))
+                found.append(Carrier(kind, path, each, workload_of(doing.served, kind, each)))
     except NoWay:
         return [], ""  # the server does not know the kind
     except Silence as silence:

@@ -48,6 +48,7 @@ class Begun:
     goes_back: bool = False  # what was changed is to be put back
     stopped: Json | None = None  # the owner, as the server answered when it was stopped
     named: Mapping[str, str] = field(default_factory=dict[str, str])  # its pods' names by UID
+    patched: str = ""  # the UID of what the patch was for, which is not known any more after a restart
 
     @property
     def pods(self) -> Mapping[str, str]:
@@ -86,7 +87,7 @@ class Doing:
         """Put the intents into the journal, in one commit."""
         hashes = self.journal.write(intents)
         return [
-            Begun(intent, row_hash, patch)
+            Begun(intent, row_hash, patch, patched=patch.uid)
             for intent, row_hash, patch in zip(intents, hashes, patches, strict=True)
         ]
 
@@ -132,7 +133,7 @@ class Doing:
         if not backs:
             return told
         restoring = [
-            Begun(intent, row_hash, patch)
+            Begun(intent, row_hash, patch, patched=patch.uid)
             for (intent, patch), row_hash in zip(backs, hashes[len(outcomes) :], strict=True)
         ]
         return (*told, *self.finish(self.do(restoring, epoch), epoch))
@@ -146,7 +147,7 @@ class Doing:
                 return (
                     self._told(begun, result, words) if result else replace(begun, is_open=True, words=words)
                 )
-            held = owners_grip(self.served, intent.kind, intent.namespace, intent.name)
+            held = owners_grip(self.served, intent.kind, intent.namespace, intent.name, begun.patched)
         except (NoWay, Silence) as error:
             return replace(begun, is_open=True, words=str(error))
         if held is None or held.uid != intent.object_uid:
@@ -223,12 +224,16 @@ class Doing:
         """What waits is held back when the scheduler sees no pod of it any more: else it might be bound first."""
         intent = begun.intent
         try:
-            path = self.served.path(intent.kind, intent.namespace, intent.name)
-            if clearing.wait(lambda: not pods_told(self.hands.look(path) or {})):
+            if clearing.wait(lambda: not self._pods_left(intent)):
                 return self.read_back(begun)
         except (NoWay, Silence) as error:
             return replace(begun, is_open=True, words=str(error))
         return self._told(begun, Result.NO_EFFECT, "its controller leaves its pods there")
+
+    def _pods_left(self, intent: Deed) -> int:
+        """How many pods it still counts. Raises NoWay, Silence."""
+        held = owners_grip(self.served, intent.kind, intent.namespace, intent.name)
+        return 0 if held is None else pods_told(held.maker)
 
     def _told(self, begun: Begun, result: Result, words: str) -> Begun:
         back = begun.intent.act in _DOWN and result is not Result.DONE

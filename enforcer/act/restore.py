@@ -4,17 +4,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from collector.kubernetes.owners import Reference
 from collector.kubernetes.values import Json, mapping, text
 from enforcer.act.carrying import Carrier, Carriers, carrying
 from enforcer.act.change import Change, NoChange, start
 from enforcer.act.doing import Doing
 from enforcer.act.effects import Patch, Serve
-from enforcer.act.grip import owners_grip, start_of
+from enforcer.act.grip import owners_grip, start_of, workload_of
 from enforcer.act.mark import STOPPED, mark_of
 from enforcer.act.order import RESTORE, written
 from enforcer.act.server import WORKSPACE
 from enforcer.act.server import recorded as server_recorded
-from enforcer.act.way import IN_QUEUE
+from enforcer.act.way import RunWay
 from enforcer.act.wire import Silence
 from enforcer.audit.deed import Deed, Phase
 from quartermaster.errors import InputError
@@ -61,10 +62,13 @@ def named(doing: Doing, subject: str, stopped: Iterable[Deed] = ()) -> Carrier:
         return _of_a_hub(servers[-1])
     found = owners_grip(doing.served, kind, namespace, name)
     if found is None:
+        or_run = ", or no run of it" if isinstance(doing.served.way(kind), RunWay) else ""
         raise InputError(
-            f"there is no {subject} in the cluster", "quartermaster actions says what was stopped"
+            f"there is no {subject} in the cluster{or_run}",
+            "quartermaster actions says what was stopped",
         )
-    return Carrier(kind if found.object is found.owner else IN_QUEUE, found.path, found.object)
+    workload = workload_of(doing.served, found.kind, found.object)
+    return Carrier(found.kind, found.path, found.object, workload)
 
 
 def stopped_since(doing: Doing, since_ms: int, stopped: Iterable[Deed] = ()) -> Carriers:
@@ -112,7 +116,8 @@ def _back(doing: Doing, carrier: Carrier, before: str) -> Change | NoChange:
 
 def _of_a_hub(deed: Deed) -> Carrier:
     metadata = {"namespace": deed.namespace, "name": deed.name, "uid": deed.object_uid}
-    return Carrier(WORKSPACE, "", {"metadata": metadata})
+    workload = Reference("", WORKSPACE, deed.name, deed.object_uid)
+    return Carrier(WORKSPACE, "", {"metadata": metadata}, workload)
 
 
 def _is_since(seen: Json, since_ms: int) -> bool:

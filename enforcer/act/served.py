@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from collector.kubernetes.values import objects
 from enforcer.act.hands import Hands
-from enforcer.act.way import IN_QUEUE, QUEUED_WAY, QUOTAS, WAYS, WITHOUT_A_WAY, Place, Way, Ways
+from enforcer.act.way import INSTEAD, QUOTAS, WAYS, WITHOUT_A_WAY, Place, RunWay, Way, Ways
 
 
 class NoWay(Exception):  # noqa: N818  it is always caught and acted on
@@ -26,7 +26,7 @@ class Served:
 
     def way(self, kind: str) -> Way:
         """How owners of the kind are stopped. Raises NoWay."""
-        way = QUEUED_WAY if kind == IN_QUEUE else self.ways.get(kind)
+        way = INSTEAD.get(kind) or self.ways.get(kind)
         if way is None:
             raise NoWay(WITHOUT_A_WAY.get(kind, f"no way is known to stop a {kind} and to start it again"))
         return way
@@ -34,7 +34,8 @@ class Served:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of all that is patched to stop something."""
-        return (*self.ways, IN_QUEUE)
+        owners = (kind for kind, way in self.ways.items() if not isinstance(way, RunWay))
+        return (*owners, *INSTEAD)
 
     def everywhere(self, place: Callable[[str], str]) -> tuple[str, ...]:
         """Where all that may be looked through is; `place` says it of a namespace, "" for all of them."""
@@ -43,7 +44,7 @@ class Served:
     def serves(self, kind: str) -> bool:
         """Whether the server knows the kind. Raises Silence where it does not say."""
         try:
-            return bool(self.collection(kind))
+            return bool(self._newest(kind, self.way(kind)))
         except NoWay:
             return False
 
@@ -63,8 +64,9 @@ class Served:
         return f"{self.collection(kind, namespace)}/{quote(name, safe='')}"
 
     def _version(self, kind: str, place: Place) -> str:
-        if len(place.versions) == 1:
-            return place.versions[0]
+        return place.versions[0] if len(place.versions) == 1 else self._newest(kind, place)
+
+    def _newest(self, kind: str, place: Place) -> str:
         with self._lock:
             known = self._versions.get(kind)
             if known is None:

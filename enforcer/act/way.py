@@ -12,6 +12,7 @@ from quartermaster.config.kinds import KindPart, Stated
 
 NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
 SERVICE_STOPPED = "serving.kserve.io/stop"
+PAUSED_AT = "autoscaling.keda.sh/paused-replicas"
 _LONGEST_KEPT = 256
 _MOST_REPLICAS = 1_000_000
 
@@ -38,23 +39,16 @@ class Way(Place):
 
     def down(self, at_ms: int) -> object:
         """What the field is set to."""
-        if self.field[-1] == "active":
-            return False
-        if self.field[-1] == "replicas":
-            return 0
         if self.field[-1] == NOTEBOOK_STOPPED:
             return to_iso(at_ms // 1000 * 1000).replace(".000Z", "Z")
-        return "true" if self.field[-1] == SERVICE_STOPPED else True
+        return _DOWN.get(self.field[-1], True)
 
     def is_down(self, value: object) -> bool:
         """Whether a field with this value (None: absent) says that the owner is stopped."""
-        if self.field[-1] == "active":
-            return value is False
-        if self.field[-1] == "replicas":
-            return value == 0 and value is not False
         if self.field[-1] == NOTEBOOK_STOPPED:
             return value is not None
-        return value == "true" if self.field[-1] == SERVICE_STOPPED else value is True
+        down = _DOWN.get(self.field[-1], True)
+        return type(value) is type(down) and value == down
 
     def is_kept(self, value: object) -> bool:
         """Whether the value may have stood there while the owner ran, so that it can be put back."""
@@ -101,19 +95,33 @@ class StatedWay(Way):
         return len(value) <= _LONGEST_KEPT if isinstance(value, str) else value <= _MOST_REPLICAS
 
 
+@dataclass(frozen=True, slots=True)
+class RunWay(Way):
+    """How an owner is stopped whose runs are objects of their own: the one that runs is patched, never the owner."""
+
+    @property
+    @override
+    def words(self) -> str:
+        return "suspend its run; the next begins at its time, unless concurrencyPolicy is Forbid"
+
+
 Ways = Mapping[str, Way]  # by kind
+_DOWN: Mapping[str, object] = {"active": False, "replicas": 0, PAUSED_AT: "0", SERVICE_STOPPED: "true"}
 _WORDS = {
     "suspend": "suspend",
     "replicas": "scale to zero",
     "active": "deactivate in its queue",
     NOTEBOOK_STOPPED: "stop the notebook",
     SERVICE_STOPPED: "stop the service",
+    PAUSED_AT: "have KEDA scale it to zero",
 }
-_SUSPEND, _RUN_POLICY, _SCALE = ("spec", "suspend"), ("spec", "runPolicy", "suspend"), ("spec", "replicas")
+SCALE = ("spec", "replicas")
+_SUSPEND, _RUN_POLICY = ("spec", "suspend"), ("spec", "runPolicy", "suspend")
 _KUBEFLOW, _RAY, _V1 = "kubeflow.org", "ray.io", ("v1",)
 
 WAYS: Ways = {
     "Job": Way("batch", _V1, "jobs", _SUSPEND),
+    "CronJob": RunWay("batch", _V1, "cronjobs", _SUSPEND),
     "JobSet": Way("jobset.x-k8s.io", ("v1", "v1beta1", "v1alpha2"), "jobsets", _SUSPEND),
     "TrainJob": Way("trainer.kubeflow.org", ("v1", "v1beta1", "v1alpha1"), "trainjobs", _SUSPEND),
     "RayCluster": Way(_RAY, ("v1", "v1alpha1"), "rayclusters", _SUSPEND),
@@ -125,11 +133,11 @@ WAYS: Ways = {
     "XGBoostJob": Way(_KUBEFLOW, _V1, "xgboostjobs", _RUN_POLICY),
     "PaddleJob": Way(_KUBEFLOW, _V1, "paddlejobs", _RUN_POLICY),
     "JAXJob": Way(_KUBEFLOW, _V1, "jaxjobs", _RUN_POLICY),
-    "Deployment": Way("apps", _V1, "deployments", _SCALE),
-    "ReplicaSet": Way("apps", _V1, "replicasets", _SCALE),
-    "StatefulSet": Way("apps", _V1, "statefulsets", _SCALE),
-    "LeaderWorkerSet": Way("leaderworkerset.x-k8s.io", _V1, "leaderworkersets", _SCALE),
-    "Rollout": Way("argoproj.io", ("v1alpha1",), "rollouts", _SCALE),
+    "Deployment": Way("apps", _V1, "deployments", SCALE),
+    "ReplicaSet": Way("apps", _V1, "replicasets", SCALE),
+    "StatefulSet": Way("apps", _V1, "statefulsets", SCALE),
+    "LeaderWorkerSet": Way("leaderworkerset.x-k8s.io", _V1, "leaderworkersets", SCALE),
+    "Rollout": Way("argoproj.io", ("v1alpha1",), "rollouts", SCALE),
     "Notebook": Way(
         _KUBEFLOW, ("v1", "v1beta1", "v1alpha1"), "notebooks", ("metadata", "annotations", NOTEBOOK_STOPPED)
     ),
@@ -140,6 +148,11 @@ WAYS: Ways = {
 # What Kueue manages is stopped by Kueue's own object for it (`enforcer.act.grip`): it starts a suspended Job again.
 IN_QUEUE = "Workload"
 QUEUED_WAY = Way("kueue.x-k8s.io", KUEUE, "workloads", ("spec", "active"))
+# What KEDA scales is stopped by KEDA's: it would scale up again what somebody else has scaled to zero.
+SCALED = "ScaledObject"
+SCALED_WAY = Way("keda.sh", ("v1alpha1",), "scaledobjects", ("metadata", "annotations", PAUSED_AT))
+# The kinds that are patched in an owner's stead.
+INSTEAD: Ways = {IN_QUEUE: QUEUED_WAY, SCALED: SCALED_WAY}
 # Quota objects, which are moved and never stopped (`enforcer.quotas`).
 QUOTAS: Mapping[str, Place] = {
     "ResourceQuota": Place("", _V1, "resourcequotas"),
@@ -149,7 +162,6 @@ QUOTAS: Mapping[str, Place] = {
 }
 # Why these have no way, for whoever asks.
 WITHOUT_A_WAY: Mapping[str, str] = {
-    "CronJob": "suspending a CronJob keeps the next run back and leaves the one that runs",
     "DaemonSet": "nothing stops a DaemonSet but taking it from its nodes",
     "Pod": "nothing brings a bare pod back",
     "Node": "a static pod is its node's own",

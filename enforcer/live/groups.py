@@ -1,6 +1,6 @@
 """Groups: the pods of each workload, and the owners of it that lack some, by the workload's UID."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import instant_ms
 from enforcer.act.way import Ways
 from enforcer.live.owners import Known
+from enforcer.live.scalers import Place, place_of
 from enforcer.live.scene import Scene
 from enforcer.live.seen import Seen
 from enforcer.live.selector import Labels, labels_of
@@ -29,6 +30,7 @@ class Group:
     complete: bool  # all its owners are known that may be
     queued: bool  # a queue system starts and stops it
     in_queue: Known | None = None  # Kueue's one object for it, by which it is stopped
+    scalers: tuple[Known, ...] = ()  # KEDA's objects that scale its owner
     above: tuple[Known, ...] = ()  # every owner of it that is known
     pods: list[Seen] = field(default_factory=list[Seen])
     makers: list[Known] = field(default_factory=list[Known])
@@ -40,12 +42,24 @@ class Group:
         told |= {note for each in self.pods for note in (each.notes, each.marks) if note}
         return [dict(each) for each in sorted(told)]
 
+    @property
+    def patched(self) -> Known | None:
+        """What is patched to stop it; None where that is not known, or is not one."""
+        if self.queued:
+            return self.in_queue
+        if self.owner is None:
+            return None
+        if self.owner.reference.kind == "CronJob":
+            return _one([each for each in self.above if _controls(self.owner, each)])
+        return _one(self.scalers) if self.scalers else self.owner
+
     def way_down(self, ways: Ways) -> str:
         """How it is stopped; "" where nobody stops it."""
         owner = self.owner
         if owner is None:
             return ""
-        return way_down(ways, self.kind, group=owner.reference.group, queued=self.queued)
+        scaled = bool(self.scalers)
+        return way_down(ways, self.kind, group=owner.reference.group, queued=self.queued, scaled=scaled)
 
     def latest(self, note: str) -> int | None:
         """The latest instant that one of its notes states (epoch ms)."""
@@ -92,7 +106,7 @@ def gather(scene: Scene) -> dict[str, Group]:
             place = first.namespace, first.name, first.uid
             groups.of(place, first.labels, chain).pods += some
     for each in sorted(scene.known.values(), key=_uid):
-        if each.lack is not None and (each.lack.missing or each.stopped):
+        if each.lack is not None and (each.lack.missing or each.stopped or groups.is_paused(each)):
             chain = scene.chain(each.reference, each.namespace)
             groups.of(_place(each), _labels(each), chain).makers.append(each)
     for each in sorted(scene.queued.values(), key=_uid):
@@ -112,7 +126,14 @@ class _Groups:
             chain = scene.chain(each.controller, each.namespace)
             if chain.owners:
                 self._queued.setdefault(chain.owners[0].uid, []).append(each)
+        self._scalers: dict[Place, list[Known]] = {}
+        for scaler in scene.scalers.values():
+            self._scalers.setdefault(scaler.place, []).append(scaler.known)
         self.found: dict[str, Group] = {}
+
+    def is_paused(self, owner: Known) -> bool:
+        """Whether we stopped what scales it."""
+        return any(each.stopped for each in self._over(owner))
 
     def of(self, place: tuple[str, str, str], labels: Labels, chain: Chain) -> Group:
         """The group of an object (its namespace, name and UID) with such labels and owners."""
@@ -130,6 +151,7 @@ class _Groups:
                 chain.missing is None,
                 queued=False,
                 in_queue=self._in_queue(owner),
+                scalers=() if owner is None else self._over(owner),
             )
         group.above = tuple({each.reference.uid: each for each in (*group.above, *above)}.values())
         group.complete = group.complete and chain.missing is None
@@ -139,6 +161,12 @@ class _Groups:
             for each in above
         )
         return group
+
+    def _over(self, owner: Known) -> tuple[Known, ...]:
+        """KEDA's objects that scale an owner. One that carries our mark itself was stopped before they were there."""
+        if not self._scalers or owner.stopped is not None:
+            return ()
+        return tuple(sorted(self._scalers.get(place_of(owner.reference, owner.namespace), ()), key=_uid))
 
     def _in_queue(self, owner: Known | None) -> Known | None:
         """Kueue's object for an owner that names its queue; none where there are several."""
@@ -157,6 +185,14 @@ def without_people(labels: Labels, settings: Settings) -> dict[str, str]:
 def counted(pods: Iterable[Seen]) -> bool:
     """Whether any of them asks for GPUs."""
     return any(pod.asks_for_gpus for pod in pods)
+
+
+def _one(found: Sequence[Known]) -> Known | None:
+    return found[0] if len(found) == 1 else None
+
+
+def _controls(owner: Known, each: Known) -> bool:
+    return each.controller is not None and each.controller.uid == owner.reference.uid
 
 
 def _place(each: Known) -> tuple[str, str, str]:

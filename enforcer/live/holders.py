@@ -39,7 +39,7 @@ def workloads_of(
         first = next(pod for pod in bound if pod.asks_for_gpus)
         team = teams.of(first.namespace, first.labels, first.user_patterns)
         nodes = [hosts.get(name) or pools.get(name) for name in sorted({pod.node for pod in bound})]
-        whose = (group.kind, group.owner, group.queued, group.in_queue, group.above, team)
+        whose = (group.kind, group.owner, group.queued, group.in_queue, group.scalers, group.above, team)
         key = (*whose, bound, nodes, scene.budgets, scene.services)
         known = scene.kept.get(group.uid)
         if known is not None and known[0] == key:
@@ -77,7 +77,7 @@ class _Holder:
         saved = group.latest(CHECKPOINT_AT)
         pods = tuple(map(self._pod, bound))
         # What is patched to stop it is what must not change until then.
-        stopped_by = group.in_queue if group.queued else owner
+        stopped_by = group.patched
         patched = stopped_by or owner
         served = self._served(bound)
         return Workload(

@@ -7,7 +7,7 @@ from collector.kubernetes.owners import Reference, controller_of
 from collector.kubernetes.settings import Settings
 from collector.kubernetes.values import Json, instant_ms, mapping, objects, text, texts, whole
 from enforcer.act.mark import Mark, mark_of
-from enforcer.act.way import WAYS
+from enforcer.act.way import INSTEAD, WAYS
 from enforcer.live.alike import Alike
 from enforcer.live.makes import MOST_PODS, Batch, batches_of, is_over
 from enforcer.live.seen import ours, read_template
@@ -107,7 +107,7 @@ def read_in_queue(raw: Json, settings: Settings, alike: Alike) -> Known | None:
 
 
 def _is_down(kind: str, raw: Json) -> bool:
-    way = WAYS.get(kind)
+    way = WAYS.get(kind) or INSTEAD.get(kind)
     value: object = raw
     for name in way.field if way is not None else ():
         value = mapping(value).get(name)

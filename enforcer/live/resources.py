@@ -60,6 +60,14 @@ WATCHED = (
         without="nothing is planned",
     ),
     Resource(
+        "scaledobjects",
+        "scaledobjects",
+        "keda.sh",
+        ("v1alpha1",),
+        optional=True,
+        without="what KEDA scales is planned, and refused when it is to be stopped",
+    ),
+    Resource(
         "podgroups",
         "podgroups",
         "scheduling.run.ai",

@@ -22,6 +22,7 @@ from enforcer.live.hosts import Host, read_host
 from enforcer.live.listed import Listed
 from enforcer.live.naming import Naming
 from enforcer.live.owners import QUEUED, WHOLE, Known, read_above, read_in_queue, read_whole
+from enforcer.live.scalers import Scaler, read_scaler
 from enforcer.live.seen import Seen, read_seen
 from enforcer.live.volumes import Claimed, Volume, read_claimed, read_volume
 from enforcer.snapshot import Workload
@@ -67,6 +68,7 @@ class Scene:
         self.hosts: dict[str, Host] = {}
         self.known: dict[str, Known] = {}
         self.queued: dict[str, Known] = {}
+        self.scalers: dict[str, Scaler] = {}
         self.claimed: dict[str, Claimed] = {}
         self.volumes: dict[str, Volume] = {}
         self._classes: dict[str, tuple[int, bool]] = {}
@@ -100,6 +102,7 @@ class Scene:
             "podgroups": self._gang,
             "events": self._note,
             "scaleups": self._scaled,
+            "scaledobjects": self._scaler,
             QUEUED: self._in_queue,
             **dict.fromkeys(WHOLE, self._whole),
         }
@@ -214,6 +217,9 @@ class Scene:
         if now is not None:
             self.queued[key] = now
         return (before and before.lack) != (now and now.lack)
+
+    def _scaler(self, event: Event, key: str) -> bool:
+        return _put(self.scalers, key, None if event.type == GONE else read_scaler(event.object, self._alike))
 
     def _budget(self, event: Event, key: str) -> bool:
         changed = _put(self._budgets, key, None if event.type == GONE else read_budget(event.object))

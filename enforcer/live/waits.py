@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from collector.kubernetes.values import whole
+from enforcer.act.effects import pointer
 from enforcer.act.mark import Mark
+from enforcer.act.way import SCALED_WAY
 from enforcer.live.asked import Asked
 from enforcer.live.groups import Group, Teams
 from enforcer.live.hosts import weighed
@@ -83,6 +85,7 @@ def waiting_of(
         for (asked, shape, claimed), count in counts.items()
     ]
     count = sum(counts.values())
+    patched = group.owner if group.queued else group.patched or group.owner
     running = sum(1 for pod in group.pods if pod.node and not pod.terminating and pod.asks_for_gpus)
     minimum = max(each.minimum for each in wishes)
     return Waiting(
@@ -95,11 +98,11 @@ def waiting_of(
         tuple(sorted(pods, key=repr)),
         min(each.since_ms for each in wishes),
         gang_minimum=count + running if group.kind in _GANGS else minimum,
-        version=group.owner.version if group.owner is not None else "",
+        version=patched.version if patched is not None else "",
         priority=max(each.priority for each in wishes),
         preemptible=all(each.preemptible for each in wishes),
         held_back=first.held_back,
-        way_down=group.way_down(scene.ways) if not group.queued else "",
+        way_down=group.way_down(scene.ways) if group.patched and not group.queued else "",
     )
 
 
@@ -130,14 +133,14 @@ def _makers(group: Group, scene: Scene) -> Iterator[_Wish]:
 
 def _held_back(group: Group, scene: Scene, takings: Iterable[Taking]) -> Iterator[_Wish]:
     """What the enforcer stopped for an owner, or held back. What it took because it stood idle waits for nothing."""
-    owner = group.owner
-    if owner is None or owner.stopped is None or not owner.down or group.queued:
+    owner, patched = group.owner, group.patched
+    if patched is None or patched.stopped is None or not patched.down or group.queued:
         return
-    stopped = owner.stopped
+    stopped = patched.stopped
     last = max((each for each in takings if each.uid == group.uid), key=_when, default=None)
     if stopped.act != Act.HOLD and (last is None or not last.for_uid):
         return
-    created = owner.created_at or 0
+    created = patched.created_at or 0
     since = created if stopped.act == Act.HOLD else max(stopped.at_ms, created)
     for maker in group.makers:
         lack = maker.lack
@@ -150,7 +153,9 @@ def _held_back(group: Group, scene: Scene, takings: Iterable[Taking]) -> Iterato
 
 
 def _replicas(stopped: Mark) -> int | None:
-    """How many replicas it had; None for what has none."""
+    """How many replicas it had; None for what has none. How many KEDA will make nobody knows: one at least."""
+    if pointer(SCALED_WAY.field) in stopped.before:
+        return 1
     if _REPLICAS not in stopped.before:
         return None
     told = stopped.before[_REPLICAS]

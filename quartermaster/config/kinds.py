@@ -13,7 +13,16 @@ BUILT_IN = frozenset(
         *("Job", "CronJob", "JobSet", "TrainJob", "RayCluster", "RayJob", "RayService"),
         *("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"),
         *("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "LeaderWorkerSet", "Rollout"),
-        *("Notebook", "InferenceService", "Workload", "ResourceQuota", "ClusterQueue", "Pod", "Node"),
+        *(
+            "Notebook",
+            "InferenceService",
+            "Workload",
+            "ScaledObject",
+            "ResourceQuota",
+            "ClusterQueue",
+            "Pod",
+            "Node",
+        ),
     }
 )
 Stated = bool | int | str

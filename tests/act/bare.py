@@ -94,14 +94,15 @@ class Bare:
         told = {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
         self.patch(f"{path}/{name}/status", {"status": told | {"observedGeneration": 1}})
 
-    def order(self, act: Act, kind: str, name: str, *pods: str, position: int = 0) -> Order:
-        """The action that a plan would have for an owner and its pods as they are now."""
+    def order(
+        self, act: Act, kind: str, name: str, *pods: str, position: int = 0, by: Json | None = None
+    ) -> Order:
+        """The action that a plan would have for an owner and its pods as they are now; `by` is patched instead."""
         metadata = self.get(kind, name)["metadata"]
+        version = metadata["resourceVersion"] if by is None else by["metadata"]["resourceVersion"]
         found = {each: self.pod(each)["metadata"] for each in pods}
         told = tuple(sorted((each["uid"], each["resourceVersion"], "n1") for each in found.values()))
-        target = Target(
-            metadata["uid"], metadata["resourceVersion"], kind, self.namespace, name, "b", "pool", "way", told
-        )
+        target = Target(metadata["uid"], version, kind, self.namespace, name, "b", "pool", "way", told)
         action = Action(1, act, Cause.OWNER, target, for_uid="w", frees_parts=8)
         return Order(position, action, {each["uid"]: each["name"] for each in found.values()})
 

@@ -26,7 +26,7 @@ from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
 from enforcer.act.order import Under
 from enforcer.act.resume import resume
-from enforcer.act.way import QUOTAS, WAYS, WITHOUT_A_WAY, StatedWay, Ways, ways_of
+from enforcer.act.way import INSTEAD, QUOTAS, WAYS, WITHOUT_A_WAY, StatedWay, Ways, ways_of
 from enforcer.act.wire import Wire
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Phase
@@ -70,7 +70,7 @@ def way(**more: Any) -> StatedWay:
 
 def test_what_is_built_in_is_what_the_configuration_may_not_state():
     quotas = {kind for kind in QUOTAS if "." not in kind}  # others bear their group, as no kind does
-    assert {*WAYS, *WITHOUT_A_WAY, *quotas, "Workload"} == BUILT_IN
+    assert {*WAYS, *WITHOUT_A_WAY, *quotas, *INSTEAD} == BUILT_IN
 
 
 def test_the_way_is_said_in_words_and_only_for_its_own_group():

@@ -101,7 +101,7 @@ def test_what_is_stopped_is_put_back_exactly(case: str):
 
 
 def test_every_kind_that_a_plan_stops_has_a_way_and_no_other():
-    assert {kind for kind in [*WAYS, "CronJob", "DaemonSet", "Pod"] if way_down(WAYS, kind)} == set(WAYS)
+    assert {kind for kind in [*WAYS, "DaemonSet", "Pod"] if way_down(WAYS, kind)} == set(WAYS)
 
 
 def test_a_notebook_is_stopped_with_the_time_as_its_controller_writes_it():
