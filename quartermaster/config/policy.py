@@ -26,7 +26,7 @@ def _minute_of_day(value: object) -> int:
 
 
 MinuteOfDay = Annotated[int, BeforeValidator(_minute_of_day, json_schema_input_type=str)]
-Permille = Annotated[int, BeforeValidator(units.ratio_permille, json_schema_input_type=float | str)]
+Permille = Annotated[int, BeforeValidator(units.share_permille, json_schema_input_type=float | str)]
 
 
 class ProtectedPart(Part):
