@@ -28,7 +28,7 @@ from tests.enforcer.clusters import UTC
 from tests.kube.test_cluster import PLACES, until
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
-from tests.servers.objects import define, make
+from tests.servers.objects import define, make, undefine
 from tests.servers.process import Process
 from tests.servers.test_kueue import KUEUE, job, queue
 
@@ -296,6 +296,48 @@ def test_owners_of_any_kind_are_watched_by_their_metadata_once_they_are_met(
     found = of(settled_on(live, ground, "summer"), ground)[0]["summer"]
     until(lambda: of(live.snapshot(now_ms()), ground)[0]["summer"].version == made["resourceVersion"])
     assert (found.kind, found.uid, found.way_down) == ("Season", made["uid"], "")
+
+
+@pytest.fixture
+def scaledobjects(control_plane: ControlPlane) -> Iterator[str]:
+    """Where KEDA's objects are, on a server that knows them as long as the test runs."""
+    target = {"scaleTargetRef": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    kind = ("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+    define(control_plane, *kind, spec=target, namespaced=True)
+    yield "/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects"
+    undefine(control_plane, "keda.sh", "v1alpha1", "scaledobjects")
+
+
+def test_what_keda_scales_and_a_cronjob_rest_on_what_is_patched(
+    clusters: Clusters, ground: Ground, scaledobjects: str
+):
+    ground.node()
+    labels = {"app": "web"}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template(ground, 1, labels)}
+    apps = f"/apis/apps/v1/namespaces/{ground.namespace}/deployments"
+    ground.plane.call("POST", apps, {"metadata": {"name": "web"}, "spec": spec})
+    scaler = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "s"}}
+    path = scaledobjects.format(ground.namespace)
+    scaler = ground.plane.call("POST", path, scaler | {"spec": {"scaleTargetRef": {"name": "web"}}})
+    batch = f"/apis/batch/v1/namespaces/{ground.namespace}"
+    job = {"spec": {"template": template(ground, 1, {}, restartPolicy="Never")}}
+    cron = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": job}}
+    made = ground.plane.call("POST", f"{batch}/cronjobs", cron)
+    by = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": made["metadata"]["uid"]}
+    metadata = {"name": "nightly-1", "ownerReferences": [by | {"controller": True}]}
+    ground.plane.call("POST", f"{batch}/jobs", {"metadata": metadata, **job})
+    bound(ground, 2)
+    ground.wait(f"{batch}/jobs/nightly-1", lambda found: found["status"].get("ready") == 1)
+    live = clusters()
+    workloads, _ = of(settled_on(live, ground, "web", "nightly"), ground)
+    web, nightly = workloads["web"], workloads["nightly"]
+    assert (web.kind, web.way_down) == ("Deployment", "have KEDA scale it to zero")
+    assert web.version == scaler["metadata"]["resourceVersion"]
+    assert (nightly.kind, nightly.uid) == ("CronJob", made["metadata"]["uid"])
+    assert nightly.way_down.startswith("suspend its run")
+    run = ground.plane.call("GET", f"{batch}/jobs/nightly-1")
+    assert nightly.version == run["metadata"]["resourceVersion"]
+    assert "scaledobjects.keda.sh" not in live.troubles
 
 
 def test_the_role_is_all_that_is_needed_and_names_all_that_is_watched(clusters: Clusters, ground: Ground):
