@@ -42,7 +42,10 @@ CASES = {
     "a field that is pruned": Odd({"other": {"type": "string"}}, "no effect", "the field is not there"),
     "a field of another type": Odd({"suspend": {"type": "string"}}, "failed", "422"),
     "a value that is refused": Odd(
-        SUSPEND, "failed", "never stopped", rules=({"rule": "!has(self.suspend) || !self.suspend", "message": "never stopped"},)
+        SUSPEND,
+        "failed",
+        "never stopped",
+        rules=({"rule": "!has(self.suspend) || !self.suspend", "message": "never stopped"},),
     ),
     "a status of its own": Odd(
         SUSPEND, "no effect", "are still there", subresources={"status": {}}
