@@ -150,7 +150,7 @@ def _trouble(answer: Answer) -> Trouble:
         status = mapping(orjson.loads(body))
     except ValueError:
         status = {}
-    said = text(status.get("message"), 300) or body[:100].decode(errors="replace")
+    said = text(status.get("message"), 300) or " ".join(body[:100].decode(errors="replace").split())
     wait = str(answer.headers.get("Retry-After", ""))
     after = min(float(wait), _LONGEST_PAUSE_S) if wait.isdigit() else None
     return Trouble(_KINDS.get(answer.status, AWAY), f"{answer.status}: {said}", after)

@@ -218,6 +218,14 @@ def test_a_forbidden_resource_is_settled_without(server: StandIn, tmp_path: Path
     assert "pods is forbidden" in found.state.trouble.detail
 
 
+def test_what_is_said_in_plain_text_is_one_line(server: StandIn, tmp_path: Path):
+    """So an API server answers of a group that it does not serve."""
+    server.script("/version", body(b"404 page not found\n", 404, "text/plain"))
+    with pytest.raises(Trouble) as caught:
+        api(server, tmp_path).get("/version")
+    assert str(caught.value.detail) == "404: 404 page not found"
+
+
 def test_a_resource_of_another_version(server: StandIn, tmp_path: Path):
     claims = Resource("resourceclaims", "resourceclaims", "resource.k8s.io", ("v1", "v1beta1"))
     server.script("/apis/resource.k8s.io/v1beta1/resourceclaims", stream(line("ADDED", A), listed()))
