@@ -122,7 +122,8 @@ class KubernetesPart(Part):
     """Whose promise quota objects are, where namespace and name do not say it."""
     namespaces: tuple[Namespace, ...] = Field(default=(), max_length=20)
     """The namespaces that agreed: the enforcer looks and acts in these alone, and asks for nothing of the whole
-    cluster, so that rights in them are enough. Without it, in all. The collector reads what it may in any case."""
+    cluster, so that rights in them are enough. Without it, in all; an empty list is refused. The collector reads what
+    it may in any case."""
     hubs: tuple[HubPart, ...] = ()
     """JupyterHubs whose users' servers may be stopped and started again."""
     patience_ms: DurationMs = as_written("3m", alias="patience")
