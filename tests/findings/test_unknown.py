@@ -14,7 +14,7 @@ WORDS = st.sampled_from(["busy", "warm", "silent", "blank"])
 SAYINGS = st.dictionaries(st.integers(0, 19), WORDS, max_size=3).map(
     lambda told: [told.get(number, "idle") for number in range(20)]
 )
-FEW = settings(max_examples=deep(25, 8))  # each measures a cluster
+FEW = settings(max_examples=deep(25, 5))  # each measures a cluster
 
 
 def speak(scene: Scene, index: int, sayings: list[str]) -> None:

@@ -24,6 +24,7 @@ from sql.ledger import Ledger, open_ledger
 from sql.upgrade import upgrade
 from sql.upkeep import compact
 from sql.writer import key
+from tests.depth import deep
 from tests.ledgers import tend
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -154,7 +155,7 @@ def judge_writer(ledger: Ledger, writer: int, acknowledged: int) -> None:
 
 def test_killed_while_writing_and_compacting(place: Any, tmp_path: Path) -> None:
     campaign = Campaign(place.folder, place.catalog, tmp_path)
-    campaign.run(kills=4)
+    campaign.run(kills=deep(4, 2))
     campaign.judge()
 
 

@@ -10,6 +10,7 @@ import pytest
 from analytics.usage import roll_up
 from quartermaster import records
 from sql.ledger import Ledger, memory_ledger
+from tests.depth import deep
 from tests.usage.histories import HOURS, ORIGIN, random_history, random_words
 from tests.usage.toy import frames
 
@@ -45,7 +46,7 @@ def batches(rng: Random, told: dict[str, pl.DataFrame], count: int) -> list[dict
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(deep(3, 1)))
 def test_incremental_is_from_scratch(ledger: Ledger, seed: int) -> None:
     incremental_is_from_scratch(ledger, seed)
 
