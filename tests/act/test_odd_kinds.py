@@ -14,14 +14,16 @@ from enforcer.act.clearing import Pace
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
+from enforcer.act.order import Order
 from enforcer.act.way import Ways, ways_of
-from enforcer.plan import Act
+from enforcer.audit.deed import Phase
+from enforcer.plan import Act, Action, Cause, Target
 from quartermaster.clock import now_ms
 from quartermaster.config.kinds import KindPart
 from tests.act.acting import UNDER, Paper, fine, wire
 from tests.act.bare import Bare
 from tests.servers.controlplane import ControlPlane
-from tests.servers.objects import make, undefine
+from tests.servers.objects import define, make, undefine
 
 GROUP = "odd.example.test"
 SUSPEND = {"suspend": {"type": "boolean"}}
@@ -112,3 +114,26 @@ def test_it_is_left_or_put_back_and_said(odd: tuple[Odd, Bare]):
     now = bare.get(kind, "o")
     assert (now["spec"], is_marked(now), bare.is_going("o-0")) == (before, False, False)
     assert not paper.open()
+
+
+def test_a_kind_that_is_of_no_namespace_is_not_found_where_its_pods_are(bare: Bare, api_server: ControlPlane):
+    """Who owns pods of a namespace is looked for there alone: nothing beyond it is patched."""
+    define(api_server, GROUP, "v1", "Wide", "wides", spec=SUSPEND, namespaced=False)
+    try:
+        at = f"/apis/{GROUP}/v1/wides"
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Wide", "metadata": {"name": "w"}, "spec": {}}
+        wide = bare.call("POST", at, body)
+        pod = bare.owned(wide, "w-0")
+        told = pod["metadata"]["uid"], pod["metadata"]["resourceVersion"], "n1"
+        uid, version = wide["metadata"]["uid"], wide["metadata"]["resourceVersion"]
+        target = Target(uid, version, "Wide", bare.namespace, "w", "b", "pool", "way", (told,))
+        order = Order(0, Action(1, Act.STOP, Cause.IDLE, target, frees_parts=8), {told[0]: "w-0"})
+        paper, hands = Paper(), Hands(wire(bare.plane), pause=lambda seconds: None)
+        acts = Doing(hands, paper, lambda epoch: "", now_ms, Pace(0.0, 0.5), ways=ways("Wide", "wides"))
+        Actor(acts).carry_out([order], UNDER, fine)
+        assert [each.phase for each in paper.rows] == [Phase.REFUSED]
+        assert bare.call("GET", f"{at}/w")["spec"] == {}
+        assert not bare.is_going("w-0")
+    finally:
+        bare.clear()
+        undefine(api_server, GROUP, "v1", "wides")
