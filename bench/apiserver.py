@@ -72,6 +72,7 @@ def run(pods: int = 5000) -> list[Result]:
 
 def fill(clients: Clients, pods: int) -> None:
     """Running pods of one GPU, a Job and a node for each eight."""
+
     def make_node(number: int) -> None:
         clients.ask("POST", "/api/v1/nodes", {**node(number), "apiVersion": "v1", "kind": "Node"})
         # A new node is tainted until a controller has seen it Ready.
