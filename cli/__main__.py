@@ -2,6 +2,7 @@
 without a word."""
 
 import signal
+import sys
 
 
 def run() -> None:
@@ -11,8 +12,9 @@ def run() -> None:
 
     without_pandas()  # Polars carries what is read; the dashboard's server is a process of its own
     from cli.main import run as begin
-    from quartermaster.interrupt import interrupt
+    from quartermaster.interrupt import interrupt, unraisable
 
+    sys.unraisablehook = unraisable
     signal.signal(signal.SIGINT, interrupt)
     try:
         begin()

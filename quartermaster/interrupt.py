@@ -5,6 +5,7 @@ raised there. So `interrupt`, the command's handler, remembers it, and `obey` ra
 """
 
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Self
@@ -24,6 +25,12 @@ def obey() -> None:
     if _told.is_set() and threading.current_thread() is threading.main_thread():
         _told.clear()
         raise KeyboardInterrupt
+
+
+def unraisable(what: "sys.UnraisableHookArgs", /) -> None:
+    """A hook for what is raised where nothing can be, as in a finaliser: Ctrl-C there is remembered, and silent."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
 
 
 class Patience:

@@ -3,11 +3,13 @@
 import contextlib
 import os
 import signal
+import sys
 import threading
+from collections.abc import Callable
 
 import pytest
 
-from quartermaster.interrupt import Patience, interrupt, obey
+from quartermaster.interrupt import Patience, interrupt, obey, unraisable
 from simulator.server import Plan, SimulatorServer
 from sql.ledger import memory_ledger
 
@@ -106,3 +108,34 @@ def test_a_query_within_which_ctrl_c_was_swallowed_ends_in_it() -> None:
         with pytest.raises(KeyboardInterrupt):
             ledger.query("select 1")
         assert ledger.query("select 1").item() == 1
+
+
+class Finalised:
+    """Raises when nobody has it any more."""
+
+    def __init__(self, ends: Callable[[], None]) -> None:
+        self._ends = ends
+
+    def __del__(self) -> None:
+        self._ends()
+
+
+def test_ctrl_c_in_a_finaliser_says_nothing_and_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "unraisablehook", unraisable)
+    Finalised(lambda: interrupt(signal.SIGINT, None))
+    assert capsys.readouterr().err == ""
+    with pytest.raises(KeyboardInterrupt):
+        obey()
+
+
+def test_what_else_is_raised_there_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def ends() -> None:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(sys, "unraisablehook", unraisable)
+    Finalised(ends)
+    assert "ValueError: odd" in capsys.readouterr().err
