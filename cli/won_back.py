@@ -92,9 +92,13 @@ def _value(stop: "Stop") -> dict[str, Any]:
 
 
 def _row(stop: "Stop") -> list[str]:
-    back = "stopped still" if stop.back_ms is None else f"{to_iso(stop.back_ms)[:16]}Z"
+    back = "stopped still" if stop.back_ms is None else _short(stop.back_ms)
     told = (_title(stop), stop.team, stop.cause)
-    return [*map(visible, told), f"{to_iso(stop.stopped_ms)[:16]}Z", back, _hours(stop.given_pms)]
+    return [*map(visible, told), _short(stop.stopped_ms), back, _hours(stop.given_pms)]
+
+
+def _short(at_ms: int) -> str:
+    return to_iso(at_ms)[5:16].replace("T", " ")
 
 
 def _title(stop: "Stop") -> str:
