@@ -95,13 +95,15 @@ def _copy_catalog(
     """Copy the catalog's tables in one transaction; the snapshot, each table's rows, the files and sizes."""
     with transaction(cursor):
         newest = cursor.execute(f"select max(snapshot_id) from {_METADATA}.ducklake_snapshot").fetchall()  # noqa: S608
+        snapshot_id = int(newest[0][0])
         for name in ledger.catalog.tables(cursor):
             file = quote(target / "catalog" / f"{name}.parquet")
             cursor.execute(f"copy (from {_METADATA}.{quoted(name)}) to {file} (format parquet)")
         files = cursor.execute(_text("files")).fetchall()
         tables = cursor.execute(_text("tables")).fetchall()
-        rows = {name: _count(cursor, name) for (name,) in tables}
-    return int(newest[0][0]), rows, [(str(path), int(size)) for path, size in files]
+        # DuckLake reads the catalog by itself, on PostgreSQL perhaps when a writer has gone on.
+        rows = {name: _count(cursor, name, f" at (version => {snapshot_id})") for (name,) in tables}
+    return snapshot_id, rows, [(str(path), int(size)) for path, size in files]
 
 
 def verify(source: Path, *, progress: Progress | None = None) -> Manifest:
@@ -208,8 +210,8 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _count(cursor: Cursor, table: str) -> int:
-    row = cursor.execute(f"select count(*) from lake.{quoted(table)}").fetchone()  # noqa: S608
+def _count(cursor: Cursor, table: str, as_of: str = "") -> int:
+    row = cursor.execute(f"select count(*) from lake.{quoted(table)}{as_of}").fetchone()  # noqa: S608
     return int(row[0]) if row else 0
 
 
