@@ -45,7 +45,7 @@ def won_back(
     from sql.configured import open_configured
 
     configuration = load_configuration(session(context).config_path(), os.environ)
-    until_ms = now_ms()
+    until_ms = now_ms() + 1  # what was done in this very millisecond counts
     since_ms = until_ms - 30 * DAY_MS if since is None else instant(since)
     stops: list[Stop] = []
     with open_configured(configuration, read_only=True) as ledger, ledger.reading() as cursor:
