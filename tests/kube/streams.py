@@ -29,6 +29,16 @@ class Stream(list[Line]):
         return f"<{len(self)} lines: {'; '.join(self.story)}>"
 
 
+# A claim is told before its pod is gone, half a second after the binding at the least: else it depends on the batches
+# whether the pod is still remembered.
+LATE_MS = {
+    "nodes": [0, 1, 9, 120, 700],
+    "pods": [0, 1, 9, 120, 700],
+    "resourceclaims": [0, 1, 9, 120],
+    "resourceslices": [0],
+}
+
+
 @dataclass
 class World:
     """What happens, by the second at which it does: (seconds, kind, type, object)."""
@@ -183,7 +193,7 @@ class World:
         heard: dict[str, int] = dict.fromkeys(kinds, T0)
         arrived: list[Line] = []
         for seconds, kind, how, raw in sorted(self.events, key=lambda event: event[0]):
-            late = self.draw(st.sampled_from([0, 1, 9, 120, 700])) if kind != "resourceslices" else 0
+            late = self.draw(st.sampled_from(LATE_MS[kind]))
             heard[kind] = max(heard[kind], T0 + int(seconds * 1000) + late)
             arrived.append((heard[kind], kind, how, raw))
         stream = Stream([*lines, *sorted(arrived, key=lambda line: line[0])])
