@@ -37,8 +37,8 @@ $(DEV): $(UV) requirements/dev.txt pyproject.toml
 demo: $(BASE)  ## a GPU cluster's week, from metrics to each team's bill, in about a minute
 	@$(RUN)/python -m cli demo $(ARGS)
 
-test: $(DEV)  ## the whole test suite (ARGS="-k name -n0" to narrow it)
-	@$(RUN)/python -m pytest -m "not soak" $(if $(CI),$(COVERAGE)) $(ARGS)
+test: $(DEV)  ## the tests (ARGS="-k name -n0" to narrow them); with CI set those that take patience too
+	@$(RUN)/python -m pytest $(if $(CI),-m "not soak" $(COVERAGE),-m "not soak and not patient") $(ARGS)
 
 coverage: $(DEV)  ## the same, with the lines and branches that no test reaches; with CI set `make test` tells them too
 	@$(RUN)/python -m pytest -m "not soak" $(COVERAGE) $(ARGS)

@@ -217,6 +217,7 @@ def write_on(folder: Path, catalog: str, who: str, batches: int) -> None:
             chain.write([refused(f"{who}-{batch}-{each}") for each in range(2)])
 
 
+@pytest.mark.patient
 def test_processes_that_race_make_one_chain(place: Place) -> None:
     writers = [SPAWN.Process(target=write_on, args=(place.folder, place.catalog, who, 4)) for who in "ab"]
     for writer in writers:

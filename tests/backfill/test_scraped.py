@@ -152,6 +152,7 @@ def test_what_is_partial_is_unknown_until_it_is_whole(
     ],
     ids=["json", "newline", "turned", "formula", "long", "null", "wide"],
 )
+@pytest.mark.patient
 def test_hostile_labels_are_text(ledger: Ledger, configured: Configured, tmp_path: Path, text: str) -> None:
     """As a pod's name, a node's name and an instance."""
     from tests.servers.prometheus import prometheus_program, start_prometheus

@@ -54,6 +54,7 @@ echo "${{COMPREPLY[@]}}"
         ("quartermaster why x --kind ", 4, {"team", "pod", "gpu"}),
     ],
 )
+@pytest.mark.patient
 def test_the_shown_script_completes(words: str, at: int, expected: set[str], tmp_path: Path) -> None:
     words = words if not words.endswith(" ") else f"{words}''"
     told = in_bash(COMPLETE.format(words=words, at=at), tmp_path)

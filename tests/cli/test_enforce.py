@@ -205,6 +205,7 @@ def test_options_that_do_not_go_together(say: Say) -> None:
     ],
     ids=" ".join,
 )
+@pytest.mark.patient
 def test_names_are_shown_and_not_obeyed(say: Say, arguments: Sequence[str]) -> None:
     code, told = say(*arguments)
     assert code == 0
@@ -236,6 +237,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.patient
 def test_a_plan_is_recorded_once_shown_and_watched(
     fresh: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

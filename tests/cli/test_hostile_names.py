@@ -136,6 +136,7 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda given: re.sub(r"[^a-z ]", "", " ".join(given)) if isinstance(given, list) else None,
 )
+@pytest.mark.patient
 def test_names_are_shown_and_never_obeyed(
     painted: Path,
     arguments: list[str],

@@ -99,6 +99,7 @@ def refusal(
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.patient
 def test_a_newer_ledger(
     arguments: list[str], newer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_newer_ledger(
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.patient
 def test_an_empty_ledger(
     arguments: list[str], without: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +121,7 @@ def test_an_empty_ledger(
 @pytest.mark.parametrize(
     "arguments", [["why", "x"], ["report"], ["status"], ["bookings"], ["freeze"]], ids=" ".join
 )
+@pytest.mark.patient
 def test_an_older_ledger(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def test_on_a_dumb_terminal_nothing_moves() -> None:
     [["--help"], ["status", "-c", "{}"], ["ledger", "check", "-c", "{}"], ["config", "show", "-c", "{}"]],
     ids=" ".join,
 )
+@pytest.mark.patient
 def test_commands_obey_both(arguments: list[str], site: Path) -> None:
     command = ["-m", "cli", *(each.format(site) for each in arguments)]
     plain = on_terminal(command, TERM="xterm-256color", NO_COLOR="1")

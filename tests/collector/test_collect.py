@@ -124,6 +124,7 @@ def doubled(ledger: Ledger) -> int:
     ].item()
 
 
+@pytest.mark.patient
 async def test_it_collects_shows_itself_reloads_and_finishes(server: Server, collector: Collector) -> None:
     moving(server, "n1", "n2")
     server.answers["/slow"] = hang
@@ -173,6 +174,7 @@ async def test_it_collects_shows_itself_reloads_and_finishes(server: Server, col
         assert set(collector.acknowledged()) == set(keys["key"])
 
 
+@pytest.mark.patient
 async def test_killed_again_and_again_nothing_acknowledged_is_lost_or_doubled(
     server: Server, collector: Collector
 ) -> None:
@@ -200,6 +202,7 @@ async def test_killed_again_and_again_nothing_acknowledged_is_lost_or_doubled(
         assert series.rows() == [(6, 6)], "a new life tells no series twice"
 
 
+@pytest.mark.patient
 async def test_a_ledger_that_is_moved_away_gets_everything_when_it_is_back(
     server: Server, collector: Collector
 ) -> None:
@@ -231,6 +234,7 @@ async def test_a_ledger_that_is_moved_away_gets_everything_when_it_is_back(
     assert not list((collector.folder / "spool").glob("*.arrow"))
 
 
+@pytest.mark.patient
 async def test_one_round_and_what_stands_in_the_way(server: Server, collector: Collector) -> None:
     server.answers["/n1"] = page("n1")
     collector.configure([server.url("/n1"), server.url("/none")])
@@ -247,6 +251,7 @@ async def test_one_round_and_what_stands_in_the_way(server: Server, collector: C
     assert await asyncio.wait_for(collector.process.wait(), PATIENCE_S) == 1, "a target gave nothing"
 
 
+@pytest.mark.patient
 async def test_a_reload_that_comes_before_there_is_anything_to_reload_does_not_end_it(
     server: Server, collector: Collector
 ) -> None:

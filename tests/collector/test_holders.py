@@ -109,6 +109,7 @@ async def test_a_pod_from_its_first_page_to_the_first_without_it(ledger: Ledger)
     assert max(site.rows("watermarks", "source, complete_until_at"), key=str)[0] == "labels"
 
 
+@pytest.mark.patient
 async def test_reading_step_by_step_gives_what_reading_once_gives(ledger: Ledger) -> None:
     story: Mapping[float, str | None] = {
         0: "", 1: "a-0", 2: "a-0", 3: "", 4: "a-0", 5: None, 6: None, 7: "a-0", 8: "b-0", 9: "",
@@ -142,6 +143,7 @@ async def test_reading_step_by_step_gives_what_reading_once_gives(ledger: Ledger
 
 
 @pytest.mark.parametrize("read_every", [0, 3])
+@pytest.mark.patient
 async def test_a_node_lives_until_a_day_after_its_last_page(ledger: Ledger, read_every: int) -> None:
     site = Site(ledger, f"gone-{read_every}", read_every)
     await site.at(0, site.page("a-0"))

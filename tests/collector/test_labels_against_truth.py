@@ -58,6 +58,7 @@ def held_in_truth(allocations: Iterable[Allocation], holdings: Iterable[Holding]
     return held
 
 
+@pytest.mark.patient
 def test_labels_say_what_was_so_as_finely_as_pages_come() -> None:
     simulation = demo(3, START_MS, END_MS, quick=True)
     with memory_ledger() as ledger:

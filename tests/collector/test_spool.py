@@ -79,6 +79,7 @@ def spans_of(spool: Spool) -> tuple[set[int], list[tuple[int, int]], set[int]]:
 
 
 @given(rounds=st.integers(1, 40), fits=st.integers(3, 8))
+@pytest.mark.patient
 def test_when_it_is_full_the_oldest_become_gaps(
     rounds: int, fits: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

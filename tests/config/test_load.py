@@ -168,6 +168,7 @@ def test_a_missing_secret_is_an_error_only_where_it_is_used():
     assert [problem.key for problem in loaded(WHOLE, {}).problems] == [("ledger", "catalog")]
 
 
+@pytest.mark.patient
 def test_aliases_are_fine_and_bombs_are_not():
     assert (
         loaded("clusters: [{name: a, dcgm: &d {targets: ['http://h/m']}}, {name: b, dcgm: *d}]")

@@ -41,6 +41,7 @@ def a_folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+@pytest.mark.patient
 def test_it_serves_until_it_is_told_to_end(a_folder: Path, ending: signal.Signals, code: int) -> None:
     port = free_port()
     server = start(a_folder, "--port", str(port))

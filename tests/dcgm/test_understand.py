@@ -462,6 +462,7 @@ def test_a_series_begins_no_later_than_its_first_sample(behind_ms: int, start: i
     assert series.start_at == start
 
 
+@pytest.mark.patient
 def test_a_hostile_page_costs_no_more_than_its_length() -> None:
     """Twenty thousand pods on one device, and its power as often: seconds, not hours."""
     lines = [

@@ -123,6 +123,7 @@ def test_more_rows_than_asked_for_are_not_fetched(asked_ledger: Path):
         ("select 'infinity'::interval, interval 999999999 month, '10000-01-01'::date", "."),
     ],
 )
+@pytest.mark.patient
 def test_what_breaks_is_told_and_breaks_nothing_else(query: str, expected: str, asked_ledger: Path):
     with pytest.raises(InputError, match=expected):
         answer(asked_ledger, query, Limits(seconds=8, memory_mib=256, rows=100, answer_mib=8))
@@ -136,6 +137,7 @@ def test_what_breaks_is_told_and_breaks_nothing_else(query: str, expected: str, 
         "select max(regexp_matches(repeat('a', 20000) || range, '(a*)*b')) from range(10000000)",
     ],
 )
+@pytest.mark.patient
 def test_what_takes_too_long_is_killed(query: str, asked_ledger: Path):
     began = time.monotonic()
     with pytest.raises(InputError, match=r"longer than 2 s|memory|without an answer"):

@@ -52,6 +52,7 @@ def test_a_circle_is_seen() -> None:
     assert not _circle([Taking("b", "a", 1), Taking("c", "a", 2), Taking("c", "b", 3)])
 
 
+@pytest.mark.patient
 def test_over_weeks_nobody_takes_from_whom_took_for_it() -> None:
     weeks = [_live(seed, 7) for seed in range(SEEDS)]
     assert sum(len(each.takings) for each in weeks) > 10 * SEEDS

@@ -44,6 +44,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 @pytest.mark.parametrize("seed", range(deep(3, 1)))
+@pytest.mark.patient
 def test_voices_add_up_to_usage(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     rng = Random(seed)
     words = random_words(rng)

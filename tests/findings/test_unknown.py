@@ -1,5 +1,6 @@
 """Unknown is never idle: over random tellings, whoever is called idle was known and quiet on every device."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def speak(scene: Scene, index: int, sayings: list[str]) -> None:
 
 @FEW
 @given(st.tuples(SAYINGS, SAYINGS))
+@pytest.mark.patient
 def test_who_is_called_idle_was_known_and_quiet_on_every_device(told: tuple[list[str], list[str]]) -> None:
     scene = Scene(gpus=3, at=AT)
     scene.workload("Job", "train", 0, 1)
@@ -49,6 +51,7 @@ def test_who_is_called_idle_was_known_and_quiet_on_every_device(told: tuple[list
 
 @FEW
 @given(SAYINGS)
+@pytest.mark.patient
 def test_the_cost_is_never_more_than_what_was_known_idle(sayings: list[str]) -> None:
     scene = Scene(gpus=3, at=AT)
     scene.workload("Job", "train", 0)

@@ -84,6 +84,7 @@ def test_usage_of_a_stream_is_the_accountants_walk_to_the_millisecond(
 
 @settings(max_examples=deep(3, 2), phases=UNSHRUNK)
 @given(streams(), st.randoms())
+@pytest.mark.patient
 def test_what_comes_late_and_in_any_order_gives_the_same_usage(
     ledger: Ledger, lines: list[Line], rng: Random
 ):
@@ -117,6 +118,7 @@ def usage_of(ledger: Ledger, cluster: str) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=deep(3, 2), phases=UNSHRUNK)
 @given(st.lists(st.tuples(streams(), st.integers(9, 60)), min_size=deep(3, 2), max_size=deep(3, 2)))
+@pytest.mark.patient
 def test_a_collector_that_is_killed_anywhere_tells_the_same(
     ledger: Ledger, found: list[tuple[list[Line], int]]
 ):

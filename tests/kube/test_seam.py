@@ -140,6 +140,7 @@ def test_every_disagreement_is_a_finding(ledger: Ledger):
     assert held["pod"].to_list() == ["agreed", "late", "unnamed"], "the interval stays Kubernetes'"
 
 
+@pytest.mark.patient
 def test_a_disagreement_that_lasts_is_one_finding_however_often_it_is_read(ledger: Ledger):
     told = Told(replaced(telemetry=True)).listing(0, "nodes", node(gpus=4)).listing(0, "pods")
     for until in range(10, 80, 7):

@@ -44,6 +44,7 @@ def claim_of(ledger: Ledger, uid: str) -> Claim:
 
 
 @pytest.mark.parametrize("uid", RECORD, ids=lambda uid: RECORD[uid][0])
+@pytest.mark.patient
 def test_from_which_facts_its_interval_was_made(ledger: Ledger, uid: str) -> None:
     _, parts, bound, end = RECORD[uid]
     claim = claim_of(ledger, uid)
@@ -64,6 +65,7 @@ def test_from_which_facts_its_interval_was_made(ledger: Ledger, uid: str) -> Non
     assert ("estimated from" in claim.sentence) == (last.sure_until_ms < last.ended_ms)
 
 
+@pytest.mark.patient
 def test_a_device_that_counts_is_of_the_best_evidence(ledger: Ledger) -> None:
     named = [device for uid in RECORD for device in claim_of(ledger, uid).devices]
     counting = {device.evidence for device in named if device.counts}

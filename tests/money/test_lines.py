@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,6 +205,7 @@ def test_lines_add_up_to_the_pools_cost(day: Day) -> None:
 
 
 @given(days(), st.randoms(use_true_random=False))
+@pytest.mark.patient
 def test_order_and_cutting_change_nothing(day: Day, random: Random) -> None:
     """Rule 4: rows in another order, or cut in two, give the same lines, bit for bit."""
     rows, prices, card, guarantees = day

@@ -23,6 +23,7 @@ def parsed(page: bytes | None) -> dict[str, list[Sample]]:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.patient
 def test_every_page_of_every_generation_is_valid(noon: ClusterSimulation, generation: str):
     noon.speak("*", generation)
     names = {m.old_name if GENERATIONS[generation].old_names else m.name for m in METRICS}

@@ -135,6 +135,7 @@ def test_a_replay_lands_in_a_ledger_once(small: Trace):
 
 
 @pytest.mark.parametrize("demand", [0.6, 0.9, 1.2])
+@pytest.mark.patient
 def test_a_dense_trace_asks_for_what_it_should(tmp_path: Path, demand: float):
     pods = "".join(
         f"p-a-{n},1,1,1,{500 + n % 2 * 500},,BE,Running,{n * 3600},{n * 3600 + 7200},{n * 3600}\n"

@@ -153,6 +153,7 @@ def judge_writer(ledger: Ledger, writer: int, acknowledged: int) -> None:
     assert cuts == [(number, 1) for number in range(1, len(samples) + 1)], told
 
 
+@pytest.mark.patient
 def test_killed_while_writing_and_compacting(place: Any, tmp_path: Path) -> None:
     campaign = Campaign(place.folder, place.catalog, tmp_path)
     campaign.run(kills=deep(4, 2))
@@ -200,6 +201,7 @@ def kill_upgrades(folder: Path, catalog: str, times: int) -> None:
             ledger.query(f"select * from {view}")
 
 
+@pytest.mark.patient
 def test_killed_while_upgrading(empty_place: Any) -> None:
     kill_upgrades(empty_place.folder, empty_place.catalog, 3)
 
@@ -229,6 +231,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.patient
 def test_a_full_disk_loses_nothing_and_says_what_to_do(small_disk: Path) -> None:
     with open_ledger(small_disk) as ledger:
         upgrade(ledger)
@@ -281,6 +284,7 @@ def write_against_a_limit(folder: Path, told: Any) -> None:
         ledger.append(key("w1", 1, 4), rows_of(1, 4))
 
 
+@pytest.mark.patient
 def test_a_file_size_limit_loses_nothing(tmp_path: Path) -> None:
     told = SPAWN.Queue()
     process = SPAWN.Process(target=write_against_a_limit, args=(tmp_path / "ledger", told))

@@ -78,6 +78,7 @@ def test_taken_up_is_as_inserted(ledger: Ledger) -> None:
     assert one(ledger, news) == 1200
 
 
+@pytest.mark.patient
 def test_upkeep_keeps_such_files_as_its_own(ledger: Ledger) -> None:
     """Their partitions are noted as others' are, they are merged with others, and removed when nobody needs them."""
     partitions = (

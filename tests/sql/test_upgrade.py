@@ -117,6 +117,7 @@ def upgrade_there(folder: Path, catalog: str, done: Any) -> None:
         done.put(upgrade(ledger))
 
 
+@pytest.mark.patient
 def test_two_at_once_one_waits(empty_place: Any) -> None:
     done = SPAWN.Queue()
     processes = [

@@ -61,6 +61,7 @@ def files_on_disk(ledger: Ledger) -> int:
     return sum(1 for _ in ledger.catalog.data.rglob("*.parquet"))
 
 
+@pytest.mark.patient
 def test_small_files_become_few_and_no_row_changes(ledger: Ledger) -> None:
     fill(ledger, 12)
     before = sums_of(ledger)
@@ -156,6 +157,7 @@ def test_a_killed_writers_files_go_after_a_day(tmp_path: Path) -> None:
         assert sums_of(ledger)[0] == 150
 
 
+@pytest.mark.patient
 def test_snapshots_are_forgotten_but_never_past_the_rollups_last(ledger: Ledger) -> None:
     fill(ledger, 6)
     last = int(ledger.query("select max(snapshot_id) from ducklake_snapshots('lake')").item())
@@ -210,6 +212,7 @@ def test_deleted_rows_are_written_out_of_their_files(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("in_passing", [False, True], ids=["by the command", "in passing before"])
 @pytest.mark.parametrize("many", [5, 300], ids=["in the catalog", "in a file"])
+@pytest.mark.patient
 def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(
     tmp_path: Path, many: int, in_passing: bool
 ) -> None:
@@ -257,6 +260,7 @@ def test_statistics_name_nobody_on_any_catalog(place: Any) -> None:
         assert ledger.query("select count(*) from people where name > 'Tricia100'").item() == 198
 
 
+@pytest.mark.patient
 def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
     stop = threading.Event()
     seen: list[int] = []

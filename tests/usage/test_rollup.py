@@ -47,6 +47,7 @@ def batches(rng: Random, told: dict[str, pl.DataFrame], count: int) -> list[dict
 
 
 @pytest.mark.parametrize("seed", range(deep(3, 1)))
+@pytest.mark.patient
 def test_incremental_is_from_scratch(ledger: Ledger, seed: int) -> None:
     incremental_is_from_scratch(ledger, seed)
 

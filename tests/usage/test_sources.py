@@ -175,6 +175,7 @@ def test_a_withdrawn_claim_is_told_beside_the_others() -> None:
     )
 
 
+@pytest.mark.patient
 def test_the_command(tmp_path: Path) -> None:
     with new_ledger(tmp_path / "ledger") as opened:
         fill(opened)

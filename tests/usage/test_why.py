@@ -99,6 +99,7 @@ def test_nothing_is_written_twice(ledger: Ledger) -> None:
     assert roll_up(ledger, NOW).hours == 0
 
 
+@pytest.mark.patient
 def test_the_commands(tmp_path: Path) -> None:
     with new_ledger(tmp_path / "ledger") as opened:
         fill(opened)
