@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pytest
+
 from analytics.usage import roll_up
 from collector.batch import Batch, commit
 from collector.dcgm.fetch import Failure, Fetched
