@@ -140,9 +140,11 @@ def test_a_moved_queue_is_restored(hands: Hand, ground: Ground, chain: Chain):
         {"team": "a", "pool": "p", "gpus": 2, "kind": "booking"},
     )
     until(lambda: any(each.name == name for each in moved.quotas.caps()))
-    moved.quotas.turn(picture(at_ms=now_ms()), promised(*rows), POLICY, UNDER, standing())
     path = f"{KUEUE}/clusterqueues/{name}"
+    settled(ground, path)
+    moved.quotas.turn(picture(at_ms=now_ms()), promised(*rows), POLICY, UNDER, standing())
     assert _nominal(ground.plane.call("GET", path)) == "6"
+    settled(ground, path)
     with chain.ledger.reading() as cursor:
         known = lasts(cursor, "c")
     done, _ = restore_quotas(moved.doing, Settings("c"), Asked("c", "person-0123456789abcdef"), known)
