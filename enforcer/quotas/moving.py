@@ -14,6 +14,7 @@ from enforcer.quotas.change import QuotaChange, patch_of, shows
 from quartermaster.text import visible
 
 QUOTA = "quota"  # the act
+_AGAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,24 @@ class Moving:
         return None if patch is None else _Ready(change, patch)
 
     def _make(self, ready: _Ready) -> tuple[Result | None, str]:
-        came = self._doing.hands.do(ready.patch, self._may)
+        came, ready = self._send(ready)
         if came.how is How.UNKNOWN:
             return None, came.words
         if came.how is not How.HAPPENED:
             return Result.FAILED, visible(came.words or came.how.value)
         return self._seen(ready, came)
+
+    def _send(self, ready: _Ready) -> tuple[Came, _Ready]:
+        """Send it. Who writes the object's state, as Kueue does once a second, does not hold up its fields: while these
+        are as the change saw them, it is made for the object as it is now."""
+        came = self._doing.hands.do(ready.patch, self._may)
+        for _ in range(_AGAIN):
+            again = self._look(ready.change) if came.how is How.DIFFERS else None
+            if again is None:
+                break
+            ready = again
+            came = self._doing.hands.do(ready.patch, self._may)
+        return came, ready
 
     def _seen(self, ready: _Ready, came: Came) -> tuple[Result | None, str]:
         if not shows(ready.change, came.object, self._settings):

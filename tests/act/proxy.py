@@ -22,7 +22,7 @@ class Proxy:
     """What is to go wrong, and what has come through so far."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self.line = Line(plane)
+        self.plane, self.line = plane, Line(plane)
         self.port = 0
         self.fault, self.at, self.calls = "", 0, 0
         self.struck = ""  # the call that the fault met

@@ -1,5 +1,6 @@
 """For tests of quotas on a control plane: a hand that moves them, a cluster that is watched, and what is promised."""
 
+import itertools
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.order import Order, Under
 from enforcer.act.wire import Wire
+from enforcer.audit.carried import carried
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase
 from enforcer.guard.standing import Standing
@@ -34,6 +36,8 @@ from quartermaster.config.acting import Experimental
 from quartermaster.config.clusters import KubernetesPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.parts import GPU_PARTS
+from tests.act.acting import wire
+from tests.act.proxy import Proxy
 from tests.servers.controlplane import ControlPlane
 
 UNDER = Under("c", "p" * 64, 3, "enforcer-1")
@@ -107,6 +111,35 @@ class Afresh:
 
     def stop(self) -> None:
         """Nothing was watched."""
+
+
+def at_every_call(
+    proxy: Proxy,
+    fault: str,
+    chain: Chain,
+    look: Callable[[], Iterable[Cap | None]],
+    goes_through: Callable[[int, Quotas, list[int]], bool],
+) -> None:
+    """A fault at the first call, at the second, and so on, until none meets it; each intent has its outcome then.
+
+    `goes_through` is given the call's number, what moves quotas, and how late it is (ms) by its clock, to be set.
+    """
+    late_ms = [0]
+    through = Hands(wire(proxy.plane, url=proxy.url, read_s=0.3), pause=lambda seconds: None)
+    acts = Doing(through, chain, lambda epoch: "", lambda: now_ms() + late_ms[0], Pace())
+    quotas = Quotas(acts, chain.ledger, Afresh(look), lambda epoch: "")
+    try:
+        for number in itertools.count(1):
+            proxy.expect(fault, number)
+            if goes_through(number, quotas, late_ms):
+                assert number > 3
+                break
+    finally:
+        acts.close()
+        through.wire.close()
+    with chain.ledger.reading() as cursor:
+        intents = carried(cursor, "c", until_ms=2**42, phases=[Phase.INTENT])
+    assert all(each.result for each in intents), intents
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """On a real Kueue, under the rights of deploy/rbac: out of its queue and back into it, and quotas that follow."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -91,15 +90,6 @@ def test_a_job_is_taken_out_of_its_queue_and_put_back(
     assert chain.stopped() == ()
 
 
-def settled(ground: Ground, path: str) -> None:
-    """Kueue has counted what is there, which it does once a second: a move wants the object exactly as it was seen."""
-    version, looks = "", 0
-    while looks < 20:
-        now = ground.plane.call("GET", path)["metadata"]["resourceVersion"]
-        version, looks = now, looks + 1 if now == version else 0
-        time.sleep(0.1)
-
-
 def test_a_nominal_quota_follows_a_booking_and_goes_back(hands: Hand, ground: Ground, chain: Chain):
     moved = hands(Settings("c"))
     ground.node(gpus=8)
@@ -112,7 +102,6 @@ def test_a_nominal_quota_follows_a_booking_and_goes_back(hands: Hand, ground: Gr
     now = now_ms()
     booking = {"team": "a", "pool": "p", "gpus": 4, "kind": "booking", "start_ms": now - 1}
     path = f"{KUEUE}/clusterqueues/{name}"
-    settled(ground, path)
     snapshot = picture(at_ms=now)
     deeds = moved.quotas.turn(
         snapshot, promised(mine, booking | {"end_ms": now + HOUR_MS}), POLICY, UNDER, standing()
@@ -141,10 +130,8 @@ def test_a_moved_queue_is_restored(hands: Hand, ground: Ground, chain: Chain):
     )
     until(lambda: any(each.name == name for each in moved.quotas.caps()))
     path = f"{KUEUE}/clusterqueues/{name}"
-    settled(ground, path)
     moved.quotas.turn(picture(at_ms=now_ms()), promised(*rows), POLICY, UNDER, standing())
     assert _nominal(ground.plane.call("GET", path)) == "6"
-    settled(ground, path)
     with chain.ledger.reading() as cursor:
         known = lasts(cursor, "c")
     done, _ = restore_quotas(moved.doing, Settings("c"), Asked("c", "person-0123456789abcdef"), known)

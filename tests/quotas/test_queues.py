@@ -1,6 +1,5 @@
 """Queues of KAI and Volcano on a real API server, each under the rights of its own file in deploy/rbac alone."""
 
-import itertools
 import json
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -16,10 +15,6 @@ from cli.main import app
 from collector.kubernetes.lent import QUOTA
 from collector.kubernetes.settings import Settings
 from collector.log import Log
-from enforcer.act.clearing import Pace
-from enforcer.act.doing import Doing
-from enforcer.act.hands import Hands
-from enforcer.audit.carried import carried
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase
 from enforcer.loop.site import site
@@ -33,10 +28,9 @@ from quartermaster.config.acting import Experimental
 from quartermaster.config.load import load_configuration
 from sql.ledger import open_ledger
 from sql.upgrade import upgrade
-from tests.act.acting import wire
 from tests.act.proxy import Proxy, proxy_before
 from tests.quotas.conftest import PLACES, RBAC
-from tests.quotas.moving import POLICY, UNDER, Afresh, Moved, hand, outcomes, promised, standing, until
+from tests.quotas.moving import POLICY, UNDER, Moved, at_every_call, hand, outcomes, promised, standing, until
 from tests.quotas.saying import GPU, picture
 from tests.servers.controlplane import ControlPlane
 from tests.servers.fleet import Ground
@@ -318,22 +312,11 @@ def proxy(control_plane: ControlPlane) -> Iterator[Proxy]:
 def test_a_fault_at_every_call(fault: str, kai: System, proxy: Proxy, chain: Chain):
     """A queue is raised whole or not at all, once, and what came of it is told. Faults by which nothing reaches the
     server are those of `test_faults`."""
-    late_ms = [0]
-    through = Hands(wire(kai.ground.plane, url=proxy.url, read_s=0.3), pause=lambda seconds: None)
-    acts = Doing(through, chain, lambda epoch: "", lambda: now_ms() + late_ms[0], Pace())
-    quotas = Quotas(acts, chain.ledger, Afresh(kai.caps), lambda epoch: "")
-    try:
-        for number in itertools.count(1):
-            proxy.expect(fault, number)
-            if _goes_through(number, kai, proxy, quotas, late_ms):
-                assert number > 3
-                break
-    finally:
-        acts.close()
-        through.wire.close()
-    with chain.ledger.reading() as cursor:
-        intents = carried(cursor, "c", until_ms=2**42, phases=[Phase.INTENT])
-    assert all(each.result for each in intents), intents
+
+    def goes_through(number: int, quotas: Quotas, late_ms: list[int]) -> bool:
+        return _goes_through(number, kai, proxy, quotas, late_ms)
+
+    at_every_call(proxy, fault, chain, kai.caps, goes_through)
 
 
 def _goes_through(number: int, kai: System, proxy: Proxy, quotas: Quotas, late_ms: list[int]) -> bool:
