@@ -1,8 +1,6 @@
 """A CronJob is stopped by its run: the Job that holds the GPUs is suspended, and the CronJob itself is left alone."""
 
-import itertools
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,8 +14,9 @@ from enforcer.act.doing import Doing
 from enforcer.act.grip import Grip, grip
 from enforcer.act.hands import Hands
 from enforcer.act.mark import STOPPED, Mark, is_marked
+from enforcer.act.order import Order
 from enforcer.act.restore import Asked, named, restore, stopped_since
-from enforcer.act.resume import notice, resume
+from enforcer.act.resume import notice
 from enforcer.act.run import run_of
 from enforcer.act.served import NoWay
 from enforcer.act.way import IN_QUEUE
@@ -40,7 +39,7 @@ from tests.act.acting import (
     wire,
 )
 from tests.act.bare import Bare
-from tests.act.test_killed import Killed, Life, MortalPaper, MortalWire
+from tests.act.mortal import MortalPaper, MortalWire, Sent, stopped_at_every_step
 from tests.kube.raws import at, node, pod
 from tests.live.telling import Told, above, owned, owner
 from tests.servers.controlplane import ControlPlane
@@ -211,37 +210,19 @@ def test_a_run_that_kueue_manages_is_left_to_kueue(bare: Bare):
 
 
 def test_it_is_killed_at_every_step_and_started_again(bare: Bare):
-    inner = wire(bare.plane)
-    for number in itertools.count(1):
-        name = f"c{number}"
-        job = with_run(bare, name)
-        plan = bare.order(Act.STOP, "CronJob", name, f"{name}-1-0", by=job)
-        paper, sent, killed = Paper(), Counter[tuple[str, str]](), False
+    def makes(paper: MortalPaper, through: MortalWire) -> Doing:
+        return Doing(Hands(through, pause=lambda seconds: None), paper, lambda epoch: "", now_ms, SHORT)
 
-        def lived(life: Life, paper: Paper = paper, sent: Counter[tuple[str, str]] = sent) -> Doing:
-            hands = Hands(MortalWire(inner, life, sent), pause=lambda seconds: None)
-            return Doing(hands, MortalPaper(paper, life), lambda epoch: "", now_ms, SHORT)
+    def begin(name: str) -> Order:
+        return bare.order(Act.STOP, "CronJob", name, f"{name}-1-0", by=with_run(bare, name))
 
-        try:
-            Actor(lived(Life(number))).carry_out([plan], UNDER, fine)
-        except Killed:
-            killed = True
-        for steps in (2, 10**6):
-            try:
-                resume(lived(Life(steps)), paper.open(), 4)
-            except Killed:
-                continue
-        assert not paper.open()
-        results = [each[2] for each in paper.outcomes()]
-        now, done = bare.get("Job", f"{name}-1"), results == ["done"]
-        assert results in ([], ["done"], ["abandoned"]), (number, results)
+    def judge(name: str, done: bool, sent: Sent) -> None:
+        now = bare.get("Job", f"{name}-1")
         assert (now["spec"]["suspend"], is_marked(now)) == (done, done)
         assert sent["PATCH", bare.at("Job", f"{name}-1")] == done
         assert bare.is_going(f"{name}-1-0") is done
-        if not killed:
-            assert number > 8
-            assert done
-            return
+
+    stopped_at_every_step(wire(bare.plane), makes, begin, judge)
 
 
 def a_cronjob(**metadata: Any) -> Told:

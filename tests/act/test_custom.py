@@ -1,10 +1,8 @@
 """Kinds that the configuration states: stopped by their own field, and put back, as the built-in ones are."""
 
-import itertools
 import json
 import threading
 import urllib.error
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,8 +22,7 @@ from enforcer.act.clearing import Pace
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
-from enforcer.act.order import Under
-from enforcer.act.resume import resume
+from enforcer.act.order import Order, Under
 from enforcer.act.way import INSTEAD, QUOTAS, WAYS, WITHOUT_A_WAY, StatedWay, Ways, ways_of
 from enforcer.act.wire import Wire
 from enforcer.audit.chain import Chain
@@ -38,7 +35,7 @@ from sql.ledger import open_ledger
 from sql.upgrade import upgrade
 from tests.act.acting import UNDER, Paper, fine, wire
 from tests.act.bare import Bare
-from tests.act.test_killed import Killed, Life, MortalPaper, MortalWire
+from tests.act.mortal import MortalPaper, MortalWire, Sent, stopped_at_every_step
 from tests.act.test_ways import applied, owner
 from tests.servers.controlplane import ControlPlane
 from tests.servers.objects import define, make
@@ -166,36 +163,20 @@ def state(seen: Json) -> str | None:
 
 
 def test_it_is_killed_at_every_step_and_started_again(runs: Bare):
-    inner = wire(runs.plane)
-    for number in itertools.count(1):
-        name = f"r{number}"
+    def makes(paper: MortalPaper, through: MortalWire) -> Doing:
+        return does(runs, paper, through)
+
+    def begin(name: str) -> Order:
         runs.owned(runs.owner("Run", name, flow={"state": "Going"}), f"{name}-0")
-        order = runs.order(Act.STOP, "Run", name, f"{name}-0")
-        paper, sent, killed = Paper(), Counter[tuple[str, str]](), False
+        return runs.order(Act.STOP, "Run", name, f"{name}-0")
 
-        def lived(life: Life, paper: Paper = paper, sent: Counter[tuple[str, str]] = sent) -> Doing:
-            return does(runs, MortalPaper(paper, life), MortalWire(inner, life, sent))
-
-        try:
-            Actor(lived(Life(number))).carry_out([order], UNDER, fine)
-        except Killed:
-            killed = True
-        for steps in (2, 10**6):
-            try:
-                resume(lived(Life(steps)), paper.open(), 4)
-            except Killed:
-                continue
-        assert not paper.open()
-        results = [each[2] for each in paper.outcomes()]
-        now, done = runs.get("Run", name), results == ["done"]
-        assert results in ([], ["done"], ["abandoned"]), (number, results)
+    def judge(name: str, done: bool, sent: Sent) -> None:
+        now = runs.get("Run", name)
         assert (state(now), is_marked(now)) == (("Held", True) if done else ("Going", False))
         assert sent["PATCH", runs.at("Run", name)] == done
         assert runs.is_going(f"{name}-0") is done
-        if not killed:
-            assert number > 8
-            assert done
-            return
+
+    stopped_at_every_step(wire(runs.plane), makes, begin, judge)
 
 
 def test_without_the_kind_in_the_configuration_nothing_is_done(runs: Bare):

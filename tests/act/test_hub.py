@@ -34,7 +34,7 @@ from quartermaster.person import person_id, pseudonym
 from sql.ledger import open_ledger
 from sql.upgrade import upgrade
 from tests.act.acting import UNDER, Paper, fine, wire
-from tests.act.test_killed import Killed, Life, MortalPaper, MortalWire
+from tests.act.mortal import Killed, Life, MortalPaper, MortalWire
 from tests.servers.hub import NAMESPACE, JupyterHub
 from tests.servers.objects import make
 

@@ -1,9 +1,7 @@
 """What KEDA scales is stopped by KEDA's own object; the tests play KEDA's part on a real API server."""
 
-import itertools
 import threading
 import urllib.error
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -20,8 +18,8 @@ from enforcer.act.grip import Grip, grip
 from enforcer.act.hands import Hands
 from enforcer.act.keda import scaled_by, target_of
 from enforcer.act.mark import STOPPED, Mark, is_marked
+from enforcer.act.order import Order
 from enforcer.act.restore import Asked, named, restore, stopped_since
-from enforcer.act.resume import resume
 from enforcer.act.served import NoWay
 from enforcer.act.way import PAUSED_AT, SCALED, SCALED_WAY, WAYS
 from enforcer.plan import Act
@@ -29,7 +27,7 @@ from enforcer.snapshot import Taking
 from quartermaster.clock import now_ms
 from tests.act.acting import UNDER, Paper, doing, enforcers_token, fine, wire
 from tests.act.bare import Bare
-from tests.act.test_killed import Killed, Life, MortalPaper, MortalWire
+from tests.act.mortal import MortalPaper, MortalWire, Sent, stopped_at_every_step
 from tests.act.test_ways import applied, owner
 from tests.kube.raws import at, node, pod
 from tests.live.telling import Told, above, owned
@@ -238,40 +236,23 @@ def test_a_strangers_mark_on_one_that_scales_what_nobody_knows_hides_no_other(ba
 
 
 def test_it_is_killed_at_every_step_and_started_again(keda: Bare):
-    inner = wire(keda.plane)
-    for number in itertools.count(1):
-        name = f"w{number}"
-        order = keda.order(Act.STOP, "Deployment", name, f"{name}-0", by=scaled(keda, name))
-        paper, sent, killed = Paper(), Counter[tuple[str, str]](), False
+    def makes(paper: MortalPaper, through: MortalWire) -> Doing:
+        return Doing(Hands(through, pause=lambda seconds: None), paper, lambda epoch: "", now_ms, PATIENT)
 
-        def lived(life: Life, paper: Paper = paper, sent: Counter[tuple[str, str]] = sent) -> Doing:
-            hands = Hands(MortalWire(inner, life, sent), pause=lambda seconds: None)
-            return Doing(hands, MortalPaper(paper, life), lambda epoch: "", now_ms, PATIENT)
+    def begin(name: str) -> Order:
+        return keda.order(Act.STOP, "Deployment", name, f"{name}-0", by=scaled(keda, name))
 
-        try:
-            Actor(lived(Life(number))).carry_out([order], UNDER, fine)
-        except Killed:
-            killed = True
-        for steps in (2, 10**6):
-            try:
-                resume(lived(Life(steps)), paper.open(), 4)
-            except Killed:
-                continue
-        assert not paper.open()
-        results = [each[2] for each in paper.outcomes()]
+    def judge(name: str, done: bool, sent: Sent) -> None:
         path = at_scaler(keda, f"{name}-scaler")
-        now, done = keda.call("GET", path), results == ["done"]
-        assert results in ([], ["done"], ["abandoned"]), (number, results)
+        now = keda.call("GET", path)
         assert (now["metadata"]["annotations"].get(PAUSED_AT), is_marked(now)) == (
             ("0", True) if done else (None, False)
         )
         assert sent["PATCH", path] == done
         assert sent["PATCH", keda.at("Deployment", name)] == 0
         assert keda.is_going(f"{name}-0") is done
-        if not killed:
-            assert number > 8
-            assert done
-            return
+
+    stopped_at_every_step(wire(keda.plane), makes, begin, judge)
 
 
 def a_deployment(**more: Any) -> Told:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from collector.kubernetes.values import Json
 from enforcer.act.actor import Actor
@@ -10,67 +10,18 @@ from enforcer.act.clearing import Pace
 from enforcer.act.doing import Doing
 from enforcer.act.hands import Hands
 from enforcer.act.mark import is_marked
-from enforcer.act.resume import resume
-from enforcer.act.wire import Reply, Wire
-from enforcer.audit.deed import Deed, Phase
+from enforcer.audit.deed import Phase
 from enforcer.plan import Act
 from quartermaster.clock import now_ms
 from tests.act.acting import UNDER, Paper, fine, wire
 from tests.act.bare import Bare
+from tests.act.mortal import Lives, MortalPaper, MortalWire, lives
 
 SHORT = Pace(head_start_s=0.0, patience_s=0.1)
 
 
-class Killed(BaseException):
-    """The process is no more."""
-
-
-class Life:
-    """A process that dies at the n-th thing that it does, when it is done and before it is known.
-
-    What it knew is gone with it: that it died before the next thing would look the same.
-    """
-
-    def __init__(self, steps: int) -> None:
-        self.left = steps
-
-    def step(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
-
-    def after(self) -> None:
-        if self.left <= 0:
-            raise Killed
-
-
-class MortalPaper:
-    def __init__(self, paper: Paper, life: Life) -> None:
-        self.paper, self.life = paper, life
-
-    def write(self, deeds: Sequence[Deed]) -> tuple[str, ...]:
-        self.life.step()
-        hashes = self.paper.write(deeds)
-        self.life.after()
-        return hashes
-
-
-class MortalWire(Wire):
-    def __init__(self, inner: Wire, life: Life, sent: Counter[tuple[str, str]]) -> None:
-        self.inner, self.life, self.sent = inner, life, sent
-
-    def send(self, method: str, path: str, *more: object, **others: object) -> Reply:  # pyright: ignore[reportIncompatibleMethodOverride, reportImplicitOverride]
-        self.life.step()
-        reply = self.inner.send(method, path, *more, **others)  # pyright: ignore[reportArgumentType]
-        if method != "GET" and reply.good:
-            self.sent[method, path] += 1
-        self.life.after()
-        return reply
-
-
-def lived(inner: Wire, paper: Paper, life: Life, sent: Counter[tuple[str, str]]) -> Doing:
-    hands = Hands(MortalWire(inner, life, sent), pause=lambda seconds: None)
-    return Doing(hands, MortalPaper(paper, life), lambda epoch: "", now_ms, SHORT)
+def lived(paper: MortalPaper, through: MortalWire) -> Doing:
+    return Doing(Hands(through, pause=lambda seconds: None), paper, lambda epoch: "", now_ms, SHORT)
 
 
 def without_version(seen: Json) -> tuple[object, bool]:
@@ -85,8 +36,7 @@ def test_killed_at_every_step_and_started_again(bare: Bare):
         bare.owned(bare.owner("StatefulSet", victim, replicas=2), f"{victim}-0")
         bare.owner("Job", rival)
         bare.owner("Job", waits)
-        paper, sent = Paper(), Counter[tuple[str, str]]()
-        whole = lived(inner, Paper(), Life(10**6), Counter())
+        whole = Doing(Hands(inner), Paper(), lambda epoch: "", now_ms, SHORT)
         Actor(whole).carry_out([bare.order(Act.HOLD, "Job", waits)], UNDER, fine)
         before = {name: without_version(bare.get(kind, name)) for kind, name in _all(number)}
         orders = [
@@ -94,22 +44,11 @@ def test_killed_at_every_step_and_started_again(bare: Bare):
             bare.order(Act.STOP, "StatefulSet", victim, f"{victim}-0", position=1),
             bare.order(Act.START, "Job", waits, position=2),
         ]
-        life = Life(number)
-        try:
-            Actor(lived(inner, paper, life, sent)).carry_out(orders, UNDER, fine)
-            killed = False
-        except Killed:
-            killed = True
-        # The next life is killed at its second step, and the one after it lives.
-        for steps in (2, 10**6):
-            try:
-                resume(lived(inner, paper, Life(steps), sent), paper.open(), 4)
-            except Killed:
-                continue
-        _judge(bare, paper, sent, before, number)
-        if not killed:
+        done = lives(inner, lived, number, orders)
+        _judge(bare, done, before, number)
+        if not done.killed:
             assert number > 12
-            assert [each[2] for each in paper.outcomes()] == ["done"] * 3
+            assert [each[2] for each in done.paper.outcomes()] == ["done"] * 3
             return
 
 
@@ -120,23 +59,12 @@ def test_killed_while_it_puts_back(bare: Bare):
         name = f"t{number}"
         bare.owned(bare.owner("PyTorchJob", name, runPolicy={"ttl": 1}), f"{name}-0")
         order = bare.order(Act.STOP, "PyTorchJob", name, f"{name}-0")
-        paper, sent = Paper(), Counter[tuple[str, str]]()
-        killed = False
-        try:
-            Actor(lived(inner, paper, Life(number), sent)).carry_out([order], UNDER, fine)
-        except Killed:
-            killed = True
-        for steps in (2, 10**6, 10**6):
-            try:
-                resume(lived(inner, paper, Life(steps), sent), paper.open(), 4)
-            except Killed:
-                continue
-        assert not paper.open()
+        done = lives(inner, lived, number, [order], after=(2, 10**6, 10**6))
         assert without_version(bare.get("PyTorchJob", name)) == ({"runPolicy": {"ttl": 1}}, False)
-        assert sent["PATCH", bare.at("PyTorchJob", name)] in {0, 2}
+        assert done.sent["PATCH", bare.at("PyTorchJob", name)] in {0, 2}
         assert not bare.is_going(f"{name}-0")
-        if not killed:
-            assert paper.outcomes() == [("stop", name, "no effect"), ("restore", name, "done")]
+        if not done.killed:
+            assert done.paper.outcomes() == [("stop", name, "no effect"), ("restore", name, "done")]
             return
 
 
@@ -144,10 +72,8 @@ def _all(number: int) -> list[tuple[str, str]]:
     return [("StatefulSet", f"v{number}"), ("Job", f"r{number}"), ("Job", f"w{number}")]
 
 
-def _judge(
-    bare: Bare, paper: Paper, sent: Counter[tuple[str, str]], before: Mapping[str, object], number: int
-) -> None:
-    assert not paper.open()
+def _judge(bare: Bare, done: Lives, before: Mapping[str, object], number: int) -> None:
+    paper, sent = done.paper, done.sent
     told = Counter(each.intent for each in paper.rows if each.phase is Phase.OUTCOME)
     assert set(told.values()) <= {1}
     results = {each.name: each.result for each in paper.rows if each.phase is Phase.OUTCOME}
