@@ -11,8 +11,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +59,31 @@ class Clients:
 
 def run(pods: int = 5000) -> list[Result]:
     """The source's figures against the goals; nothing where no API server is built."""
-    if program("kube-apiserver") is None or program("etcd") is None:
+    if not is_built():
         return []
+    with filled(pods) as (plane, clients, folder):
+        return _watch(plane, clients, pods, folder / "ledger")
+
+
+def is_built() -> bool:
+    """Whether an API server is here to be started."""
+    return program("kube-apiserver") is not None and program("etcd") is not None
+
+
+@contextmanager
+def filled(pods: int) -> Generator[tuple[ControlPlane, Clients, Path]]:
+    """An API server that has so many running pods, clients of it, and a folder; all of it goes at the end."""
     with tempfile.TemporaryDirectory(prefix="qm-bench-") as folder:
         plane = start_api_server(Path(folder))
         try:
             clients = Clients(plane)
-            fill(clients, pods)
-            return _watch(plane, clients, pods, Path(folder) / "ledger")
+            _fill(clients, pods)
+            yield plane, clients, Path(folder)
         finally:
             plane.stop()
 
 
-def fill(clients: Clients, pods: int) -> None:
+def _fill(clients: Clients, pods: int) -> None:
     """Running pods of one GPU, a Job and a node for each eight."""
 
     def make_node(number: int) -> None:

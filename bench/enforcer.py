@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +15,9 @@ from typing import Any
 
 import yaml
 
-from bench.apiserver import Clients, fill
+from bench.apiserver import Clients, filled, is_built
 from bench.machine import Result
-from tests.servers.controlplane import ControlPlane, start_api_server
-from tests.servers.recipes import program
+from tests.servers.controlplane import ControlPlane
 
 WAITING = 64
 STAYS_S = 30.0
@@ -27,17 +25,11 @@ STAYS_S = 30.0
 
 def run(pods: int = 8000) -> list[Result]:
     """The figures against the goals; nothing where no API server is built."""
-    if program("kube-apiserver") is None or program("etcd") is None:
+    if not is_built():
         return []
-    with tempfile.TemporaryDirectory(prefix="qm-bench-") as folder:
-        plane = start_api_server(Path(folder))
-        try:
-            clients = Clients(plane)
-            fill(clients, pods)
-            _wait(plane, clients)
-            return _watched(plane, Path(folder), pods)
-        finally:
-            plane.stop()
+    with filled(pods) as (plane, clients, folder):
+        _wait(plane, clients)
+        return _watched(plane, folder, pods)
 
 
 def _wait(plane: ControlPlane, clients: Clients) -> None:
