@@ -115,3 +115,10 @@ def done(plan_: Plan) -> list[tuple[str, str]]:
 def answer(plan_: Plan, uid: str = "q") -> Answer:
     """What becomes of one that waits."""
     return next(each for each in plan_.answers if each.uid == uid)
+
+
+# What many scenes have: a machine or two of eight GPUs, a promise of one of them, a job that nobody may take.
+ONE = (node("n1"),)
+TWO = (node("n1"), node("n2"))
+A8 = promise("a", 8)
+FULL = job("full", "f", "n2", gpus=8, preemptible=False)
