@@ -48,6 +48,7 @@ from cli.what_if import what_if
 from cli.why import why
 from cli.won_back import won_back
 from quartermaster.errors import InputError, QuartermasterError
+from quartermaster.interrupt import was_interrupted
 
 _NAME = "quartermaster"
 app = typer.Typer(
@@ -178,7 +179,7 @@ def run() -> None:
         if "--debug" in sys.argv:
             raise
         output.complain(error)
-        sys.exit(error.exit_code)
+        sys.exit(128 + signal.SIGINT if was_interrupted() else error.exit_code)
     except KeyboardInterrupt:  # while the commands are made: from then on Typer hears it
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
@@ -187,7 +188,8 @@ def run() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        if _interrupted(error):
+        # A library that is loaded when Ctrl-C comes may call it an error of its own, and say nothing of it.
+        if _interrupted(error) or was_interrupted():
             sys.exit(128 + (_told.pop() if _told else signal.SIGINT))
         found = _unforeseen(error)
         output.complain(found)

@@ -27,6 +27,11 @@ def obey() -> None:
         raise KeyboardInterrupt
 
 
+def was_interrupted() -> bool:
+    """Whether Ctrl-C was pressed and not yet obeyed: what goes wrong then goes wrong because of it."""
+    return _told.is_set()
+
+
 def unraisable(what: "sys.UnraisableHookArgs", /) -> None:
     """A hook for what is raised where nothing can be, as in a finaliser: Ctrl-C there is remembered, and silent."""
     if not issubclass(what.exc_type, KeyboardInterrupt):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from cli import __main__, main, version
 from quartermaster.errors import InputError
+from quartermaster.interrupt import interrupt, obey
 from tests.depth import deep
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/somewhere/file")
@@ -91,6 +92,22 @@ def test_ctrl_c_that_a_library_wrapped_is_still_ctrl_c(
     assert capsys.readouterr().err == ""
 
 
+def test_what_goes_wrong_after_ctrl_c_is_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(signal.SIGINT, None)
+    try:
+        assert ends(monkeypatch, ImportError("initialization failed"), "version") == 130
+        assert capsys.readouterr().err == ""
+        assert ends(monkeypatch, InputError("the page is half written"), "version") == 130
+        assert "half written" in capsys.readouterr().err
+    finally:
+        with pytest.raises(KeyboardInterrupt):
+            obey()
+    assert ends(monkeypatch, InputError("this is wrong"), "version") == 2
+
+
 BEGINS = "import cli.__main__ as way_in; print('begun', flush=True); way_in.run()"
 
 
@@ -109,7 +126,7 @@ def test_ctrl_c_leaves_neither_a_traceback_nor_a_process(after_s: float, tmp_pat
     time.sleep(after_s)
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode in {130, -signal.SIGINT}
+    assert process.returncode in {130, -signal.SIGINT}, told
     assert b"Traceback" not in told
     give_up_at = time.monotonic() + 10
     while somebody_is_in(process.pid):
