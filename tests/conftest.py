@@ -1,7 +1,9 @@
 """Shared by every test: DuckDB on one thread, Hypothesis' profiles, and the real servers (tests/servers)."""
 
 import gc
+import importlib.util
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -51,3 +53,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def no_test_changes_the_process_for_the_others() -> Generator[None]:
+    """What the commands' way in does to its own process would be a riddle in another file's test: pandas barred, which
+    the pages' charts import, or Ctrl-C heard by nobody."""
+    heard_by = signal.getsignal(signal.SIGINT)
+    yield
+    assert importlib.util.find_spec("pandas"), "this test bars pandas in its whole process"
+    assert signal.getsignal(signal.SIGINT) is heard_by, "this test leaves another handler of Ctrl-C"

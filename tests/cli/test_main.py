@@ -177,6 +177,8 @@ def test_ctrl_c_when_all_is_done_is_the_systems(monkeypatch: pytest.MonkeyPatch)
     """Python's own end hears no KeyboardInterrupt, and would show where it was ignored."""
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(main, "run", lambda: sys.exit(3))
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     try:
         with pytest.raises(SystemExit) as ended:
             __main__.run()
