@@ -153,7 +153,7 @@ create table rates (
 create table charges (
   charge_id bigint, cluster varchar, business_day varchar, pool varchar, model varchar, team varchar, workload_id bigint, kind varchar,
   account varchar, quantity_pms decimal(38, 0), unit_price decimal(18, 9), amount decimal(18, 6), currency varchar, rate_id bigint,
-  corrects bigint, detail varchar, recorded_at timestamptz
+  corrects bigint, detail varchar, measure varchar, quantity decimal(38, 6), recorded_at timestamptz
 );
 alter table charges set partitioned by (cluster);
 alter table charges set sorted by (business_day asc, team asc, workload_id asc);

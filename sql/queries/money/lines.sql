@@ -298,6 +298,8 @@ select
   s.currency,
   s.rate_id,
   null::bigint as corrects,
-  l.detail
+  l.detail,
+  'gpu_hour' as measure,
+  null::decimal(38, 6) as quantity
 from lines as l
 inner join segments as s on l.segment = s.segment
