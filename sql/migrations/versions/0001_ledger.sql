@@ -128,7 +128,7 @@ create table usage_late (
   workload_id bigint, team varchar, capacity_pms bigint, held_pms bigint, computing_pms bigint, idle_pms bigint, unknown_pms bigint,
   unallocated_pms bigint, unavailable_pms bigint, unobserved_pms bigint, idle_confirmed_pms bigint, stalled_pms bigint, faulted_pms bigint,
   not_started_pms bigint, borrowed_pms bigint, estimated_pms bigint, overbooked_pms bigint, energy_j bigint, energy_known_pms bigint,
-  activity_permille_pms bigint, recorded_at timestamptz
+  activity_permille_pms bigint, row_end_at timestamptz, recorded_at timestamptz
 );
 create table quota_hourly (
   cluster varchar, row_start_at timestamptz, row_end_at timestamptz, team varchar, pool varchar, guaranteed_pms bigint, held_pms bigint,
@@ -143,12 +143,26 @@ alter table lending_hourly set sorted by (row_start_at asc);
 -- money --------------------------------------------------------------------------------------------------------------
 create table cards_versions (
   card_id bigint, card varchar, start_at timestamptz, end_at timestamptz, currency varchar, share_unallocated varchar,
-  share_unavailable varchar, share_unobserved varchar, bill_faulted boolean, author varchar, revision integer, recorded_at timestamptz
+  share_unavailable varchar, share_unobserved varchar, bill_faulted boolean, terms varchar, author varchar, source varchar,
+  revision integer, recorded_at timestamptz
 );
 -- a card's price list is the rows of its highest version in force; among them the lowest position whose globs match wins
 create table rates (
-  rate_id bigint, card varchar, version integer, position integer, cluster_glob varchar, pool_glob varchar, model_glob varchar, measure varchar, unit varchar,
-  price decimal(18, 9), currency varchar, start_at timestamptz, end_at timestamptz, author varchar, recorded_at timestamptz
+  rate_id bigint, card varchar, version integer, position integer, cluster_glob varchar, pool_glob varchar, model_glob varchar, profile_glob varchar, purchase varchar,
+  measure varchar, unit varchar, price decimal(18, 9), currency varchar, start_at timestamptz, end_at timestamptz, author varchar,
+  recorded_at timestamptz
+);
+-- of the tariffs whose glob matches a cluster the longest glob counts
+create table tariffs_versions (
+  tariff_id bigint, start_at timestamptz, end_at timestamptz, cluster_glob varchar, kwh_price decimal(18, 9), currency varchar,
+  pue_permille integer, grams_per_kwh decimal(18, 6), author varchar, revision integer, recorded_at timestamptz
+);
+create table carbon (
+  cluster varchar, start_at timestamptz, end_at timestamptz, grams_per_kwh decimal(18, 6), source varchar, recorded_at timestamptz
+);
+create table fx (
+  fx_id bigint, from_currency varchar, to_currency varchar, rate decimal(18, 9), start_day varchar, end_day varchar, source varchar,
+  author varchar, recorded_at timestamptz
 );
 create table charges (
   charge_id bigint, cluster varchar, business_day varchar, pool varchar, model varchar, team varchar, workload_id bigint, kind varchar,
@@ -157,6 +171,35 @@ create table charges (
 );
 alter table charges set partitioned by (cluster);
 alter table charges set sorted by (business_day asc, team asc, workload_id asc);
+
+-- the books ----------------------------------------------------------------------------------------------------------
+-- a period by its states, one row a change: the highest revision is what it is now
+create table periods_versions (
+  period varchar, revision integer, state varchar, calendar varchar, time_zone varchar, start_day varchar, end_day varchar,
+  start_at timestamptz, end_at timestamptz, closes_at timestamptz, number bigint, replaces bigint, sha256 varchar, snapshot_id bigint,
+  program varchar, ledger_revision varchar, actor varchar, second varchar, reason varchar, recorded_at timestamptz
+);
+create table statements (
+  statement varchar, number bigint, period varchar, team varchar, department varchar, cost_centre varchar, currency varchar,
+  amount decimal(18, 2), exact_amount decimal(18, 6), recorded_at timestamptz
+);
+-- which line of which closed day a correction is of, also where that day had no such line
+create table corrections (
+  charge_id bigint, line_id bigint, cluster varchar, business_day varchar, recorded_at timestamptz
+);
+create table invoices_versions (
+  invoice_id bigint, revision integer, period varchar, invoice varchar, issuer varchar, cluster varchar, model varchar, business_day varchar,
+  amount decimal(18, 6), currency varchar, share varchar, source varchar, actor varchar, recorded_at timestamptz
+);
+create table disputes_versions (
+  dispute_id bigint, revision integer, charge_id bigint, cluster varchar, business_day varchar, team varchar, amount decimal(18, 6),
+  currency varchar, state varchar, words varchar, credited decimal(18, 6), credit_id bigint, raised_at timestamptz, actor varchar,
+  recorded_at timestamptz
+);
+create table budgets_versions (
+  budget_id bigint, team varchar, period varchar, start_at timestamptz, end_at timestamptz, amount decimal(18, 6), currency varchar,
+  alerts varchar, revision integer, recorded_at timestamptz
+);
 create table findings_versions (
   cluster varchar, finding_id bigint, start_at timestamptz, end_at timestamptz, kind varchar, subject varchar, team varchar,
   signals varchar, coverage_permille integer, cost decimal(18, 6), currency varchar, evidence varchar, state varchar,
