@@ -7,6 +7,6 @@ qualify
     order by
       revision desc, recorded_at desc,
       card desc, end_at desc, currency desc, share_unallocated desc, share_unavailable desc, share_unobserved desc,
-      bill_faulted desc, author desc
+      bill_faulted desc, terms desc, author desc, source desc
   ) = 1
   and (end_at is null or end_at > start_at)
