@@ -7,10 +7,12 @@ import polars as pl
 
 from analytics.business import Day, business_day
 from analytics.money.due import all_days, due_days, due_key
+from analytics.money.queries import books_sql
 from analytics.money.rates import FOREVER_MS, Prices, money_sql, read_prices
 from quartermaster.clock import HOUR_MS, to_datetime, to_iso
 from quartermaster.errors import LedgerError
 from quartermaster.parts import GPU_PARTS
+from sql.closed import closed_books
 from sql.ledger import Cursor, Ledger
 
 NANO = 1_000_000_000
@@ -51,7 +53,7 @@ class Charged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Used:
+class Used:
     """The span in which a day, cluster, pool and model have usage."""
 
     business_day: str
@@ -72,7 +74,8 @@ def charge(
 ) -> Charged:
     """Charge the usage of the business days; where none are named, of those that are due (or of all).
 
-    Due are days whose usage or prices have changed since it last charged what was due. Lines that are there
+    Due are days whose usage or prices have changed since it last charged what was due. Days of a closed period are
+    never charged: `analytics.money.corrections` tells what differs there. Lines that are there
     already, and right, stay untouched: repeated, it changes nothing. Usage before the first rate card begins
     has no lines. Nothing is written when it raises: ConfigurationError where a card in force has no price for
     a model that was there, LedgerError where a price changes within a row of usage.
@@ -85,14 +88,10 @@ def charge(
         else:
             key = due_key(snapshot_id, time_zone)
             chosen = all_days(cursor, time_zone) if everything else due_days(cursor, snapshot_id, time_zone)
+        closed = closed_books(cursor)
+        chosen = [day for day in chosen if closed.of_day(day.day) is None]
         prices = read_prices(cursor)
-        _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in chosen])
-        used = [_Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
-        _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in chosen}))
-        _refuse_misfits(cursor, prices)
-        cursor.execute(
-            f"create temp table new_lines as {money_sql('lines')}", {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS}
-        )
+        used = lay_lines(cursor, chosen, prices)
         lines: int = cursor.sql("select count(*) as lines from new_lines").pl().item()
         changed: list[str] = cursor.sql(money_sql("changed_days")).pl().get_column("business_day").to_list()
         if changed:
@@ -101,7 +100,24 @@ def charge(
         return Charged(tuple(day.day for day in chosen), tuple(changed), lines, _unpriced_until(prices, used))
 
 
-def _segments(prices: Prices, used: Sequence[_Used], days: dict[str, Day]) -> list[tuple[object, ...]]:
+def lay_lines(cursor: Cursor, days: Sequence[Day], prices: Prices) -> "list[Used]":
+    """Make the temporary table new_lines: what the cards make of the days' usage, and invoices' differences to it.
+
+    Gives what usage there is, unpriced too. Raises as `charge` does.
+    """
+    _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in days])
+    used = [Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
+    _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in days}))
+    _refuse_misfits(cursor, prices)
+    cursor.execute(
+        f"create or replace temp table new_lines as {money_sql('lines')}",
+        {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS},
+    )
+    cursor.execute(f"insert into new_lines by name {books_sql('true_up')}")
+    return used
+
+
+def _segments(prices: Prices, used: Sequence[Used], days: dict[str, Day]) -> list[tuple[object, ...]]:
     """What of each used day, pool and model one rate and one card price, as rows of the frame `segments`."""
     rows: list[tuple[object, ...]] = []
     for one in used:
@@ -160,7 +176,7 @@ def _replace(ledger: Ledger, key: str, days: Sequence[str], lines: pl.DataFrame,
     ledger.write(key, work, message=f"charges of {len(days)} business days")
 
 
-def _unpriced_until(prices: Prices, used: Sequence[_Used]) -> int | None:
+def _unpriced_until(prices: Prices, used: Sequence[Used]) -> int | None:
     if prices.start_ms is None:
         return max((one.end_ms for one in used), default=None)
     return prices.start_ms if any(one.start_ms < prices.start_ms for one in used) else None

@@ -1,4 +1,4 @@
--- days and pools whose adjustments and shared costs have no equal counter-line on the account clearing
+-- days and pools whose adjustments and shared costs (but what an invoice differs by) have no equal counter-line on the account clearing
 select
   cluster,
   business_day,
@@ -6,6 +6,6 @@ select
   currency,
   sum(amount) as amount
 from charges
-where kind in ('adjustment', 'shared', 'clearing')
+where kind in ('adjustment', 'shared', 'clearing') and measure is distinct from 'invoice'
 group by all
 having sum(amount) <> 0
