@@ -9,10 +9,13 @@ import duckdb
 
 from quartermaster.errors import LedgerError, LedgerVersionError
 from sql.catalog import Cursor, quote
+from sql.described import described, page
 
 HERE = Path(__file__).parent
 MIGRATIONS = HERE / "migrations"
-_REFERENCE = re.compile(r"\b(?:from|join)\s+([a-z_]+)")
+_REFERENCE = re.compile(r"\b(?:from|join)\s+((?:[a-z_]+\.)?[a-z_]+)")
+# Stable views in people's units; the others are the ledger's own.
+REPORTING = "reporting"
 
 
 def newest() -> str:
@@ -55,18 +58,15 @@ def check(found: str, where: str) -> None:
 
 
 def view_texts(folder: Path = HERE / "views") -> dict[str, str]:
-    """The views by name, each after those that it reads. Raises LedgerError when they read in a circle."""
-    texts = {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql"))}
-    reads = {
-        name: sorted(
-            {
-                found
-                for found in _REFERENCE.findall(_without_comments(text))
-                if found in texts and found != name
-            }
-        )
-        for name, text in texts.items()
+    """The views by name, each after those that it reads; those of a folder within are of its schema.
+
+    Raises LedgerError when they read in a circle.
+    """
+    texts = {
+        ".".join(file.relative_to(folder).with_suffix("").parts): file.read_text(encoding="utf-8")
+        for file in sorted(folder.rglob("*.sql"))
     }
+    reads = {name: sorted(_reads(text) & texts.keys() - {name}) for name, text in texts.items()}
     try:
         return {name: texts[name] for name in TopologicalSorter(reads).static_order()}
     except CycleError as error:
@@ -86,7 +86,7 @@ def check_views(cursor: Cursor, where: str) -> None:
 
 
 def views_are_laid(cursor: Cursor) -> bool:
-    """Whether the ledger's views are this program's."""
+    """Whether the ledger's views, and what it says of its tables and columns, are this program's."""
     row = cursor.execute(
         "select comment from duckdb_tables() where database_name = 'lake' and table_name = 'alembic_version'"
     ).fetchone()
@@ -94,23 +94,54 @@ def views_are_laid(cursor: Cursor) -> bool:
 
 
 def lay_views(cursor: Cursor) -> None:
-    """Replace the ledger's views by those of sql/views, within the transaction of `cursor`."""
+    """Replace the ledger's views by those of sql/views, and its comments by docs/schema.md's, within the transaction of
+    `cursor`."""
     texts = view_texts()
     there = cursor.execute(
-        "select view_name from duckdb_views() where database_name = 'lake' and not internal"
+        "select schema_name, view_name from duckdb_views() where database_name = 'lake' and not internal"
     ).fetchall()
-    for (name,) in there:
-        if name not in texts:
-            cursor.execute(f'drop view lake."{name}"')
+    for schema, view in there:
+        if (view if schema == "main" else f"{schema}.{view}") not in texts:
+            cursor.execute(f'drop view lake."{schema}"."{view}"')
+    cursor.execute(f"create schema if not exists lake.{REPORTING}")
     for name, text in texts.items():
-        cursor.execute(f"create or replace view lake.{name} as {text}")
+        cursor.execute(f"create or replace view lake.{_qualified(name)} as {text}")
+    _lay_comments(cursor, set(texts))
     cursor.execute(f"comment on table lake.alembic_version is {quote(_fingerprint(texts))}")
+
+
+def _lay_comments(cursor: Cursor, views: set[str]) -> None:
+    """What docs/schema.md says of each table, view and column; none of views' columns, which DuckLake keeps not."""
+    columns = cursor.execute(
+        "select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = 'lake'"
+    ).fetchall()
+    there: dict[str, dict[str, str | None]] = {}
+    for schema, table, column, comment in columns:
+        there.setdefault(table if schema == "main" else f"{schema}.{table}", {})[column] = comment
+    for name, told in described().items():
+        if name not in there:
+            continue
+        what = "view" if name in views else "table"
+        cursor.execute(f"comment on {what} lake.{_qualified(name)} is {quote(told.comment)}")
+        for column in told.columns if name not in views else ():
+            if there[name].get(column.name, column.comment) != column.comment:
+                where = f"lake.{_qualified(name)}.{column.name}"
+                cursor.execute(f"comment on column {where} is {quote(column.comment)}")
+
+
+def _qualified(name: str) -> str:
+    return name if "." in name else f"main.{name}"
+
+
+def _reads(text: str) -> set[str]:
+    return {name.removeprefix("main.") for name in _REFERENCE.findall(_without_comments(text))}
 
 
 def _fingerprint(texts: dict[str, str]) -> str:
     digest = blake2b(digest_size=16)
     for name, text in texts.items():
         digest.update(f"{name}\0{text}\0".encode())
+    digest.update(page().encode())
     return f"views {digest.hexdigest()}"
 
 

@@ -99,11 +99,15 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 def _names(cursor: Cursor) -> tuple[frozenset[str], frozenset[str]]:
     """The tables that may be asked, and every other name that DuckDB would find."""
     found = cursor.execute(
-        "select database_name, table_name from duckdb_tables() "
-        "union all select database_name, view_name from duckdb_views()"
+        "select database_name, schema_name, table_name from duckdb_tables() "
+        "union all select database_name, schema_name, view_name from duckdb_views()"
     ).fetchall()
-    mine = {name for database, name in found if database == "lake"} - HIDDEN
-    return frozenset(mine), frozenset(name.casefold() for _, name in found)
+    mine = {
+        name if schema == "main" else f"{schema}.{name}"
+        for database, schema, name in found
+        if database == "lake"
+    } - HIDDEN
+    return frozenset(mine), frozenset(name.casefold() for _, _, name in found)
 
 
 def _close(connection: Cursor, data: str, request: dict[str, Any]) -> None:

@@ -37,11 +37,22 @@ _EXPRESSIONS = {
     "CONSTANT", "COLUMN_REF", "FUNCTION", "OPERATOR", "CASE", "CAST", "COMPARISON", "CONJUNCTION", "BETWEEN",
     "SUBQUERY", "STAR", "WINDOW", "COLLATE", "LAMBDA", "LAMBDA_REF", "POSITIONAL_REFERENCE", "DEFAULT",
 }  # fmt: skip
+# A table's catalog and schema as a query may write them, and what its name is called then.
+_SCHEMAS = {
+    ("", ""): "",
+    ("", "main"): "",
+    ("", "lake"): "",
+    ("lake", "main"): "",
+    ("", "reporting"): "reporting.",
+    ("lake", "reporting"): "reporting.",
+}
 _LONGEST = 100_000
 
 
 def check(cursor: Cursor, text: str, tables: AbstractSet[str], others: AbstractSet[str]) -> None:
     """Look through the text of a query over `tables`; `others` are names that DuckDB would find, too.
+
+    Tables of another schema than main are called `schema.table`.
 
     Raises InputError that says what is refused.
     """
@@ -129,8 +140,10 @@ def _check_table(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
             raise _refused(f"show {shown}")
         return
     home = (part.get("catalog_name", "").casefold(), part.get("schema_name", "").casefold())
-    if part["type"] != "BASE_TABLE" or home not in {("", ""), ("", "main"), ("", "lake"), ("lake", "main")}:
+    schema = _SCHEMAS.get(home)
+    if part["type"] != "BASE_TABLE" or schema is None:
         raise _refused(f"{'.'.join(filter(None, (*home, name)))}")
+    name = f"{schema}{name}"
     if name.casefold() not in tables:
         guess = nearest(name, tables)
         what = f"there is no table {name!r} to be asked"

@@ -1,39 +1,113 @@
-"""docs/schema.md is complete: each table, view and column of the ledger, and none that there is not."""
+"""docs/schema.md is complete, and the ledger says of itself what the page says, without a hole."""
 
-import re
-from pathlib import Path
+from collections.abc import Generator
 
-from sql.ledger import memory_ledger
+import duckdb
+import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
-HEADING = re.compile(r"### (?P<table>\w+)(?: · view (?P<view>\w+))?")
-COLUMN = re.compile(r"\| (?P<name>\w+) \| (?P<type>[A-Z][A-Z0-9(), ]*) \| (?P<what>.+) \|")
+from sql import revision, statement
+from sql.described import Described, described, parse
+from sql.ledger import Ledger, memory_ledger
+from sql.room import HIDDEN
+from sql.upgrade import upgrade
+
+PEOPLES = {"people", "people_reads"}  # asked for by a command, never in SQL
 
 
-def documented() -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {"alembic_version": [("version_num", "VARCHAR")]}
-    here: list[str] = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if heading := HEADING.fullmatch(line):
-            here = [name for name in heading.groups() if name]
-            found |= {name: [] for name in here}
-        elif column := COLUMN.fullmatch(line):
-            assert column["what"].strip()
-            for name in here:
-                found[name].append((column["name"], column["type"]))
+@pytest.fixture(scope="module")
+def told() -> dict[str, Described]:
+    return described()
+
+
+@pytest.fixture(scope="module")
+def empty() -> Generator[Ledger]:
+    """A new ledger."""
+    with memory_ledger() as ledger:
+        yield ledger
+
+
+@pytest.fixture(scope="module")
+def there(empty: Ledger) -> dict[str, list[tuple[str, str, str | None]]]:
+    """Each of its tables and views, with its columns, their types and comments."""
+    return columns_of(empty)
+
+
+def columns_of(ledger: Ledger) -> dict[str, list[tuple[str, str, str | None]]]:
+    columns = ledger.query(
+        "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() "
+        "where database_name = 'lake' order by all"
+    )
+    found: dict[str, list[tuple[str, str, str | None]]] = {}
+    for schema, table, name, kind, comment in columns.iter_rows():
+        found.setdefault(table if schema == "main" else f"{schema}.{table}", []).append((name, kind, comment))
+    found.pop("alembic_version")
     return found
 
 
-def test_the_page_names_what_there_is() -> None:
-    with memory_ledger() as ledger:
-        columns = ledger.query(
-            "select table_name, column_name, data_type from information_schema.columns "
-            "where table_catalog = 'lake' order by table_name, ordinal_position"
-        )
-    there: dict[str, list[tuple[str, str]]] = {}
-    for table, name, kind in columns.iter_rows():
-        there.setdefault(table, []).append((name, kind))
-    told = documented()
+def test_the_page_names_what_there_is(
+    told: dict[str, Described], there: dict[str, list[tuple[str, str, str | None]]]
+) -> None:
     assert set(told) == set(there)
-    for table, expected in there.items():
-        assert told[table] == expected, table
+    for name, expected in there.items():
+        columns = sorted((column.name, column.type) for column in told[name].columns)
+        assert columns == [(column, kind) for column, kind, _ in expected], name
+
+
+def test_everything_has_a_comment_in_the_ledger(
+    empty: Ledger, there: dict[str, list[tuple[str, str, str | None]]]
+) -> None:
+    said = empty.query(
+        "select schema_name, table_name as name, comment from duckdb_tables() where database_name = 'lake' "
+        "union all select schema_name, view_name, comment from duckdb_views() where database_name = 'lake'"
+    )
+    comments = {
+        (name if schema == "main" else f"{schema}.{name}"): comment or ""
+        for schema, name, comment in said.iter_rows()
+    }
+    views = set(revision.view_texts())
+    for name, columns in there.items():
+        assert comments[name], name
+        for column, _, comment in columns:
+            assert comment if name not in views else f"\n{column}: " in comments[name], f"{name}.{column}"
+
+
+def test_each_has_grain_source_example_and_words(told: dict[str, Described]) -> None:
+    for name, described_ in told.items():
+        assert len(described_.grain) > 20, name
+        assert described_.source, name
+        assert described_.example, name
+        for column in described_.columns:
+            assert len(column.what) > 2, f"{name}.{column.name}"
+
+
+def test_every_example_is_answered(empty: Ledger, told: dict[str, Described]) -> None:
+    names = frozenset(told)
+    with duckdb.connect() as connection:
+        for name, described_ in told.items():
+            if name not in PEOPLES:
+                statement.check(connection, described_.example, names - HIDDEN, names)
+                empty.query(described_.example)
+
+
+def test_a_page_is_read_as_it_is_written() -> None:
+    found = parse(
+        "| `_ms` | milliseconds |\n\n### x_versions · view x\n\nversion. A thing; [see](x.md).\n\nSource: `a`\n"
+        "Example: `select 1`\n\n| column | type | what |\n|---|---|---|\n| hold_ms | BIGINT | how long |\n\n## More\n"
+    )
+    assert set(found) == {"x_versions", "x"}
+    assert found["x"].comment == (
+        "version. A thing; see.\nSource: `a`\nExample: select 1\nhold_ms: how long [milliseconds]"
+    )
+    assert found["x_versions"].columns[0].comment == "how long [milliseconds]"
+
+
+def test_another_page_lays_the_comments_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_ledger() as ledger:
+        assert upgrade(ledger) is False
+        text = (revision.HERE / "schema.md").read_text(encoding="utf-8")
+        changed = text.replace("One telemetry series at one time.", "One series at one instant of time.")
+        monkeypatch.setattr(revision, "page", lambda: changed)
+        monkeypatch.setattr(revision, "described", lambda: parse(changed))
+        assert upgrade(ledger)
+        said = ledger.query("select comment from duckdb_tables() where table_name = 'samples'").item()
+    assert said.startswith("append. One series at one instant")
