@@ -17,7 +17,7 @@ from quartermaster.clock import to_datetime
 from quartermaster.text import visible
 
 if TYPE_CHECKING:
-    from analytics.reports.figures import IdleRow, Split, WeeklyReport
+    from analytics.reports.figures import IdleRow, Report, Split
 
 WORKLOADS = 10
 _WIDEST = 100
@@ -41,7 +41,7 @@ _COLOURS = {
 }
 
 
-def show(report: "WeeklyReport") -> None:
+def show(report: "Report") -> None:
     """Print the bill on stdout: the bar in blocks on a terminal, in plain signs where it goes into a pipe or log."""
     console = output.console()
     unicode = console.is_terminal and console.encoding.startswith("utf")
@@ -49,7 +49,7 @@ def show(report: "WeeklyReport") -> None:
         console.print(section, width=min(console.width, _WIDEST), crop=False)
 
 
-def text(report: "WeeklyReport", width: int = 80) -> str:
+def text(report: "Report", width: int = 80) -> str:
     """The bill as plain text, for a file."""
     page = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
     with page.capture() as captured:
@@ -57,7 +57,7 @@ def text(report: "WeeklyReport", width: int = 80) -> str:
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> list[RenderableType]:
+def sections(report: "Report", width: int, *, unicode: bool = True) -> list[RenderableType]:
     """The bill from top to bottom, `width` columns wide."""
     from analytics.reports.summary import headline, next_step, won_back
     from analytics.wonback import METHOD
@@ -88,12 +88,13 @@ def sections(report: "WeeklyReport", width: int, *, unicode: bool = True) -> lis
     return found
 
 
-def _heading(report: "WeeklyReport") -> str:
+def _heading(report: "Report") -> str:
     from analytics.reports.summary import span_words
+    from analytics.reports.summary import whose as of_whom
 
-    whose = f"Team {visible(report.team)}, week" if report.team else "Week"
+    whose = f"{visible(of_whom(report))}, {report.unit}" if report.some else report.unit.capitalize()
     state = "provisional" if report.provisional else "complete"
-    return f"{whose} {report.week} · {span_words(report)} · {report.time_zone} · {state}"
+    return f"{whose} {report.span} · {span_words(report)} · {report.time_zone} · {state}"
 
 
 def _bar(split: "Split", width: int, unicode: bool) -> Text:
@@ -107,7 +108,7 @@ def _bar(split: "Split", width: int, unicode: bool) -> Text:
     return bar
 
 
-def _split_table(report: "WeeklyReport", unicode: bool) -> Table:
+def _split_table(report: "Report", unicode: bool) -> Table:
     from analytics.money.statement import to_cents
     from analytics.reports.summary import hours, share
 
@@ -119,13 +120,13 @@ def _split_table(report: "WeeklyReport", unicode: bool) -> Table:
             figures = (hours(amount), visible(share(amount.pms, split.capacity.pms)))
             sign = Text(_SIGNS[name][not unicode], style=_COLOURS[name])
             _add(table, sign, name, *figures, *_if_priced(report, f"{costs[name]:,.2f}"))
-    whole = "held by the team" if report.team else "capacity"
+    whole = f"held by the {report.audience.kind}" if report.some else "capacity"
     cost = _if_priced(report, f"{sum(costs.values()):,.2f}")
     _add(table, "", whole, hours(split.capacity), "", *cost, style="bold")
     return table
 
 
-def _team_table(report: "WeeklyReport") -> Table:
+def _team_table(report: "Report") -> Table:
     from analytics.money.statement import to_cents
     from analytics.reports.summary import percent, share
 
@@ -155,7 +156,7 @@ def _team_table(report: "WeeklyReport") -> Table:
     return table
 
 
-def _own_table(report: "WeeklyReport") -> Table:
+def _own_table(report: "Report") -> Table:
     from analytics.money.statement import to_cents
 
     table = _table(["", "GPU-hours", *_if_priced(report, f"cost {report.currency}", "who bears it")])
@@ -166,7 +167,7 @@ def _own_table(report: "WeeklyReport") -> Table:
     return table
 
 
-def _workload_table(report: "WeeklyReport") -> Table:
+def _workload_table(report: "Report") -> Table:
     from analytics.reports.summary import percent, share
 
     table = _table(
@@ -184,7 +185,7 @@ def _workload_table(report: "WeeklyReport") -> Table:
     return table
 
 
-def _idle(report: "WeeklyReport", number: int, row: "IdleRow") -> RenderableType:
+def _idle(report: "Report", number: int, row: "IdleRow") -> RenderableType:
     from analytics.reports.summary import percent, title
 
     workload, wasted = row.workload, row.wasted
@@ -203,7 +204,7 @@ def _idle(report: "WeeklyReport", number: int, row: "IdleRow") -> RenderableType
     return Group(head, _under(Text(facts)), _under(Text(f"-> {visible(row.advice)}", style="green")))
 
 
-def _last_computing(report: "WeeklyReport", row: "IdleRow") -> str:
+def _last_computing(report: "Report", row: "IdleRow") -> str:
     if row.last_computing_ms is None:
         return "it did not compute this week"
     moment = to_datetime(row.last_computing_ms).astimezone(ZoneInfo(report.time_zone))
@@ -248,7 +249,7 @@ def _item(note: str) -> Table:
     return item
 
 
-def _if_priced(report: "WeeklyReport", *cells: str) -> tuple[str, ...]:
+def _if_priced(report: "Report", *cells: str) -> tuple[str, ...]:
     return cells if report.priced else ()
 
 

@@ -16,7 +16,7 @@ from quartermaster.interrupt import Patience, obey
 
 if TYPE_CHECKING:
     from analytics.business import Week
-    from analytics.reports.figures import WeeklyReport
+    from analytics.reports.figures import Report
     from quartermaster.config.model import Configuration
     from simulator.server import SimulatorServer
     from sql.ledger import Ledger
@@ -39,7 +39,7 @@ class Stretch:
 class Told:
     """What the demo has to show."""
 
-    report: "WeeklyReport"
+    report: "Report"
     page: Path
     idlest_pod: str
     measured: str
@@ -157,7 +157,7 @@ async def _collect(
     return collected
 
 
-def _idlest_pod(ledger: "Ledger", report: "WeeklyReport") -> str:
+def _idlest_pod(ledger: "Ledger", report: "Report") -> str:
     """A pod of the workload that wasted most; "" when nothing was idle."""
     if not report.idlest:
         return ""

@@ -1,4 +1,4 @@
-"""`quartermaster report`: a week's bill, of all teams or one."""
+"""`quartermaster report`: a week's or month's bill, of all teams, a department or one."""
 
 import os
 from enum import StrEnum
@@ -12,7 +12,8 @@ from cli.session import session
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
-    from analytics.reports.figures import WeeklyReport
+    from analytics.reports.audience import Audience
+    from analytics.reports.figures import Report
 
 
 class Format(StrEnum):
@@ -28,37 +29,63 @@ def report(
     context: typer.Context,
     *,
     week: Annotated[str | None, typer.Option("--week", "-w", help="ISO week, as 2026-W48.")] = None,
-    team: Annotated[str | None, typer.Option("--team", "-t", help="Only this team's bill.")] = None,
+    month: Annotated[str | None, typer.Option("--month", "-m", help="Calendar month, as 2026-11.")] = None,
+    audience: Annotated[
+        str | None,
+        typer.Option("--audience", "-a", help="managers, finance, 'team NAME' or 'department NAME'."),
+    ] = None,
+    team: Annotated[
+        str | None, typer.Option("--team", "-t", help="The same as --audience 'team NAME'.")
+    ] = None,
     form: Annotated[Format, typer.Option("--format", "-f", help="In what form.")] = Format.table,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write into this file.")] = None,
 ) -> None:
-    """Print a week's bill: who held what, what stood idle, what it cost, and what to do.
+    """Print a week's or month's bill: who held what, what stood idle, what it cost, and what to do.
 
-    Without --week it is the last complete week; where none is complete, the current one, provisional.
+    Without --week and --month it is the last complete week; where none is complete, the current one, provisional.
+    Finance reads cost centres, accounts and corrections beside it.
 
     \b
     Examples:
       quartermaster report                                the last complete week
       quartermaster report --week 2026-W48 --team vision  one team's bill
+      quartermaster report --month 2026-11 --audience finance --format html -o november.html
       quartermaster report --format html -o report.html   a page to send around
       quartermaster report --json | jq .by_team           docs/report.md
     """
-    from analytics.reports.weekly import latest_week, weekly
+    from analytics.reports import made
+    from analytics.reports.span import month as of_month
+    from analytics.reports.span import span_of
+    from analytics.reports.weekly import latest
     from quartermaster.clock import now_ms
     from quartermaster.config.load import load_configuration
     from sql.ledger import open_ledger
 
+    if week and month:
+        raise InputError("--week and --month are two spans", "name one of them")
+    reader = _reader(audience, team)
     configuration = load_configuration(session(context).config_path(), os.environ)
     time_zone = configuration.business.time_zone
     place = configuration.ledger
     with open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
-        chosen = week or latest_week(ledger, time_zone)
-        found = weekly(ledger, chosen, team, time_zone=time_zone, now_ms=now_ms())
+        if month:
+            span = of_month(month, time_zone)
+        else:
+            span = span_of(week, time_zone) if week else latest(ledger, "week", time_zone)
+        found = made.report(ledger, span, reader, time_zone=time_zone, now_ms=now_ms())
     deliver(found, Format.json if as_json else form, file)
 
 
-def deliver(found: "WeeklyReport", form: Format, file: Path | None) -> None:
+def _reader(audience: str | None, team: str | None) -> "Audience":
+    from analytics.reports import audience as readers
+
+    if audience and team:
+        raise InputError("--audience and --team name two audiences", "name one of them")
+    return readers.parse(audience) if audience else readers.team(team)
+
+
+def deliver(found: "Report", form: Format, file: Path | None) -> None:
     """Print the report in the form, or write it into the file. Raises InputError when that fails."""
     if form is Format.table and file is None:
         from cli.bill import show
@@ -75,10 +102,10 @@ def deliver(found: "WeeklyReport", form: Format, file: Path | None) -> None:
         raise InputError(
             f"{file}: it cannot be written: {error.strerror}", "name another with --output"
         ) from error
-    typer.echo(f"{file}: the bill of {found.week}", err=True)
+    typer.echo(f"{file}: the bill of {found.span}", err=True)
 
 
-def _text(found: "WeeklyReport", form: Format) -> str:
+def _text(found: "Report", form: Format) -> str:
     match form:
         case Format.json:
             from analytics.reports.document import to_document

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.html import render
 from analytics.reports.weekly import latest_week, weekly
 from analytics.reports.weeks import weeks as weeks_of
@@ -32,7 +32,7 @@ def weeks(where: access.Place) -> Weeks | None:
 
 
 @st.cache_data(ttl=_KEPT_S, max_entries=64, show_spinner="Reading the week …")
-def report(where: access.Place, visible: frozenset[str] | None, week: str, team: str | None) -> WeeklyReport:
+def report(where: access.Place, visible: frozenset[str] | None, week: str, team: str | None) -> Report:
     """A week's figures, of all teams or of one.
 
     Raises InputError for a team that the viewer may not see, as for one that is unknown; LedgerError.
@@ -43,6 +43,6 @@ def report(where: access.Place, visible: frozenset[str] | None, week: str, team:
 
 
 @st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
-def file(figures: WeeklyReport) -> str:
+def file(figures: Report) -> str:
     """The week as an HTML file to forward."""
     return render(figures)

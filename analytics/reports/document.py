@@ -1,22 +1,27 @@
-"""The weekly report as a JSON document for machines: every figure, under a version (docs/report.md)."""
+"""A report as a JSON document for machines: every figure, under a version (docs/report.md)."""
 
 from decimal import Decimal
 
-from analytics.reports.figures import Amount, IdleRow, Split, WeeklyReport, WorkloadRow
+from analytics.reports.figures import Amount, IdleRow, Report, Split, WonBack, WorkloadRow
 from analytics.wonback import METHOD
 from quartermaster.clock import to_iso
+from quartermaster.parts import GPU_PARTS
 
 VERSION = 1
 
 Document = dict[str, object]
 
 
-def to_document(report: WeeklyReport) -> Document:
+def to_document(report: Report) -> Document:
     """The report in plain values: money as decimal strings, or null without a price; instants in ISO 8601."""
     return {
-        "report": "weekly",
+        "report": f"{report.unit}ly",
         "version": VERSION,
-        "week": report.week,
+        "week": report.span if report.unit == "week" else None,
+        "unit": report.unit,
+        "span": report.span,
+        "month": report.span if report.unit == "month" else None,
+        "audience": report.audience.words,
         "days": list(report.days),
         "start": to_iso(report.start_ms),
         "end": to_iso(report.end_ms),
@@ -81,19 +86,107 @@ def to_document(report: WeeklyReport) -> Document:
             }
             for line in report.own_lines
         ],
-        "won_back": None
-        if report.won_back is None
-        else {
-            "stopped": report.won_back.stopped,
-            "started_again": report.won_back.started_again,
-            "given": _time(report.won_back.given_pms),
-            "method": METHOD,
-        },
+        "won_back": _won(report.won_back),
+        "won_ever": _won(report.won_ever),
+        "days_split": [{"day": day, **_split(report, split)} for day, split in report.days_split],
+        "lending": [
+            {"lender": row.lender, "borrower": row.borrower, "lent": _time(row.pms)} for row in report.lending
+        ],
+        "deeds": [
+            {
+                "act": row.act,
+                "cause": row.cause,
+                "came": row.came,
+                "workloads": row.workloads,
+                "gpus": row.parts / GPU_PARTS,
+            }
+            for row in report.deeds
+        ],
+        "change": _change(report),
+        "books": _books(report),
         "notes": list(report.notes),
     }
 
 
-def _workload(report: WeeklyReport, row: WorkloadRow) -> Document:
+def _won(won: WonBack | None) -> Document | None:
+    if won is None:
+        return None
+    counts: Document = {"stopped": won.stopped, "started_again": won.started_again}
+    return counts | {"given": _time(won.given_pms), "method": METHOD}
+
+
+def _change(report: Report) -> Document | None:
+    change = report.change
+    if change is None:
+        return None
+    return {
+        "spans": change.spans,
+        "now": _money(report, change.now),
+        "before": _money(report, change.before),
+        "causes": [
+            {
+                "kind": cause.kind,
+                "amount": _money(report, cause.amount),
+                "workloads": cause.workloads,
+                "title": cause.title,
+                "team": cause.team,
+            }
+            for cause in change.causes
+        ],
+        "held": _time(change.held_pms),
+        "idle": _time(change.idle_pms),
+        "held_before": _time(change.held_before_pms),
+        "idle_before": _time(change.idle_before_pms),
+    }
+
+
+def _books(report: Report) -> Document | None:
+    books = report.books
+    if books is None:
+        return None
+    return {
+        "capacity": _money(report, books.capacity),
+        "total": _money(report, books.total),
+        "accounts": [
+            {
+                "account": row.account,
+                "kind": row.kind,
+                "detail": row.detail,
+                "measure": row.measure,
+                "lines": row.lines,
+                "amount": _money(report, row.amount),
+            }
+            for row in books.accounts
+        ],
+        "cost_centres": [
+            {
+                "cost_centre": row.cost_centre,
+                "department": row.department,
+                "team": row.team,
+                "base": _money(report, row.base),
+                "shared": _money(report, row.shared),
+                "adjustments": _money(report, row.adjustments),
+                "corrections": _money(report, row.corrections),
+                "owed": _money(report, row.owed),
+            }
+            for row in books.centres
+        ],
+        "corrections": [
+            {
+                "day": row.day,
+                "team": row.team or None,
+                "account": row.account,
+                "detail": row.detail,
+                "corrects": None if row.corrects is None else str(row.corrects),
+                "amount": _money(report, row.amount),
+            }
+            for row in books.corrections
+        ],
+        "correction_count": books.correction_count,
+    }
+
+
+def _workload(report: Report, row: WorkloadRow) -> Document:
     return {
         "cluster": row.cluster,
         "workload_id": str(row.workload_id),
@@ -111,7 +204,7 @@ def _workload(report: WeeklyReport, row: WorkloadRow) -> Document:
     }
 
 
-def _idle(report: WeeklyReport, row: IdleRow) -> Document:
+def _idle(report: Report, row: IdleRow) -> Document:
     return {
         "workload": _workload(report, row.workload),
         "why": row.why,
@@ -127,12 +220,12 @@ def _idle(report: WeeklyReport, row: IdleRow) -> Document:
     }
 
 
-def _split(report: WeeklyReport, split: Split) -> Document:
+def _split(report: Report, split: Split) -> Document:
     named = (("capacity", split.capacity), ("held", split.held), *split.parts)
     return {**{name: _amount(report, amount) for name, amount in named}, "coverage": split.coverage}
 
 
-def _amount(report: WeeklyReport, amount: Amount) -> Document:
+def _amount(report: Report, amount: Amount) -> Document:
     return {**_time(amount.pms), "cost": _money(report, amount.cost)}
 
 
@@ -140,7 +233,7 @@ def _time(pms: int) -> Document:
     return {"pms": pms, "gpu_hours": round(Amount(pms).gpu_hours, 6)}
 
 
-def _money(report: WeeklyReport, amount: Decimal | None) -> str | None:
+def _money(report: Report, amount: Decimal | None) -> str | None:
     return f"{amount:.6f}" if report.priced and amount is not None else None
 
 

@@ -1,13 +1,16 @@
 """The figures of a report, as frozen values: terminal, JSON, CSV, HTML and pages read these and nothing else.
 
 Time is integer part-milliseconds (`_pms`; 1 GPU = 168,000 parts); only the properties below give hours. Money
-is Decimal at 10⁻⁶ of the currency; `WeeklyReport.money` rounds it for the eye. Without a rate card in force
+is Decimal at 10⁻⁶ of the currency; `Report.money` rounds it for the eye. Without a rate card in force
 there is no currency, every cost is 0 and must not be shown: `money` then gives "–".
 """
 
 from dataclasses import dataclass
 from decimal import Decimal
 
+from analytics.reports.audience import Audience, Kind
+from analytics.reports.details import Books, Change, DeedRow, LentRow
+from analytics.reports.span import Unit
 from quartermaster.clock import HOUR_MS
 from quartermaster.parts import GPU_PARTS
 
@@ -41,6 +44,9 @@ class Split:
     unallocated: Amount = Amount()
     unavailable: Amount = Amount()
     unobserved: Amount = Amount()
+
+    def __add__(self, other: "Split") -> "Split":
+        return Split(*(mine + theirs for (_, mine), (_, theirs) in zip(self.parts, other.parts, strict=True)))
 
     @property
     def held(self) -> Amount:
@@ -184,22 +190,23 @@ class WonBack:
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyReport:
-    """A week's bill: figures only. Rows are in a reader's order (cost, highest first; days by date)."""
+class Report:
+    """A week's or month's bill: figures only. Rows are in a reader's order (cost, highest first; days by date)."""
 
-    week: str  # ISO: 2026-W48
-    days: tuple[str, ...]  # the seven business days
+    span: str  # 2026-W48, 2026-11
+    unit: Unit
+    days: tuple[str, ...]  # its business days
     start_ms: int
     end_ms: int
     time_zone: str
     currency: str  # "" where no rate card was in force
     generated_at_ms: int
     known_until_ms: int | None  # how far the roll-up has read all clusters; None: not at all
-    provisional: bool  # the week is not rolled up to its end
-    team: str | None  # the one team that the report is about; None: all
-    split: Split  # of the whole fleet, or of the team's held time
+    provisional: bool  # the span is not rolled up to its end
+    audience: Audience  # for whom it is, and so of which teams it tells
+    split: Split  # of the whole fleet, or of the teams' held time
     billed: Decimal  # what teams owe
-    pool_cost: Decimal  # capacity × price; for one team, the cost of what it held
+    pool_cost: Decimal  # capacity × price; for some teams, the cost of what they held
     pool_cost_before: Decimal | None
     adjustments: Decimal  # Σ of the teams' credits and surcharges; what nobody is billed for
     by_day: tuple[DayCost, ...]
@@ -211,6 +218,27 @@ class WeeklyReport:
     own_lines: tuple[OwnLine, ...]
     notes: tuple[str, ...]  # what the figures do not know, in sentences
     won_back: WonBack | None = None  # None: nothing was taken
+    won_ever: WonBack | None = None  # the same since there is a ledger, to the span's end
+    days_split: tuple[tuple[str, Split], ...] = ()  # by day
+    lending: tuple[LentRow, ...] = ()
+    deeds: tuple[DeedRow, ...] = ()
+    change: Change | None = None  # None: no span before it has charges, or this one is provisional
+    books: Books | None = None  # for finance
+
+    @property
+    def whole(self) -> bool:
+        """Whether it tells of everything, and not of some teams alone."""
+        return self.audience.whole
+
+    @property
+    def some(self) -> bool:
+        """Whether it tells of one team's or department's held time alone."""
+        return not self.audience.whole
+
+    @property
+    def team(self) -> str | None:
+        """The one team that it is about; None: several."""
+        return self.audience.name if self.audience.kind is Kind.TEAM else None
 
     @property
     def priced(self) -> bool:

@@ -9,7 +9,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from analytics.reports import charts, summary, theme
-from analytics.reports.figures import Amount, WeeklyReport
+from analytics.reports.figures import Amount, Report
 from analytics.wonback import METHOD
 from quartermaster.clock import to_datetime
 from quartermaster.text import visible
@@ -22,7 +22,7 @@ _WIDE_PX, _NARROW_PX = 860, 330
 _HERE = files("analytics.reports")
 
 
-def render(report: WeeklyReport) -> str:
+def render(report: Report) -> str:
     """The report as a complete HTML document. Every name in it is escaped, whatever it says."""
     page = _environment().get_template("weekly.html.j2")
     look = {"light": theme.css_variables("light"), "dark": theme.css_variables("dark")}
@@ -31,7 +31,7 @@ def render(report: WeeklyReport) -> str:
     return page.render(drawings=_drawings(report), **safe, **_values(report))
 
 
-def block(name: str, report: WeeklyReport, *arguments: object) -> str:
+def block(name: str, report: Report, *arguments: object) -> str:
     """One piece of the report as HTML for a page, by the name of its macro in templates/blocks.html.j2.
 
     Names are escaped; `style` dresses it.
@@ -56,7 +56,7 @@ def instant(at_ms: int) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
-def _values(report: WeeklyReport) -> dict[str, object]:
+def _values(report: Report) -> dict[str, object]:
     return {
         "report": report,
         "summary": summary,
@@ -67,7 +67,7 @@ def _values(report: WeeklyReport) -> dict[str, object]:
     }
 
 
-def _drawings(report: WeeklyReport) -> dict[str, tuple[Markup, Markup]]:
+def _drawings(report: Report) -> dict[str, tuple[Markup, Markup]]:
     """Each chart twice: for a page's width and for a telephone's."""
     hours, days, teams = summary.split_hours(report), summary.day_bars(report), summary.team_bars(report)
     unit = report.currency or "GPU-hours"

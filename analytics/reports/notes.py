@@ -10,6 +10,7 @@ from quartermaster.clock import to_iso
 def notes(
     sums: Mapping[str, int],
     *,
+    unit: str = "week",
     known_until_ms: int | None,
     provisional: bool,
     currency: str,
@@ -25,7 +26,7 @@ def notes(
             if known_until_ms is None
             else f"known until {_minute(known_until_ms)}"
         )
-        found.append(f"Provisional: the week is not complete ({until}).")
+        found.append(f"Provisional: the {unit} is not complete ({until}).")
     if not currency:
         found.append("No rate card was in force: this report has hours and no costs.")
     elif uncharged_days:

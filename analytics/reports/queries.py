@@ -1,27 +1,40 @@
-"""The queries behind a week's report, on one cursor, and the values that their rows hold."""
+"""The queries behind a report, on one cursor, and the values that their rows hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-from analytics.business import Week
 from analytics.reports.figures import Amount, Split, millionths
+from analytics.reports.span import Span
 from quartermaster.clock import to_datetime
 from sql.ledger import Cursor
 
 Row = dict[str, Any]
+_LAID = ("span_usage", "span_charges", "past_usage")
 
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries of sql/queries/report, on one cursor, for one week and one team (None: all)."""
+    """The queries of sql/queries/report, on one cursor, for one span and some teams (None: all).
+
+    `lay` comes first: it keeps the span's rows as temporary tables, which the other queries read.
+    """
 
     cursor: Cursor
-    week: Week
-    team: str | None
+    span: Span
+    teams: tuple[str, ...] | None = None
+
+    def lay(self) -> None:
+        """Keep the span's usage and charges, and what came before it, as temporary tables."""
+        for name in _LAID:
+            text, parameters = self._bound(report_sql(name), {})
+            self.cursor.execute(f"create or replace temp table {name} as {text}", parameters)
+
+    def of(self, teams: tuple[str, ...] | None) -> "Queries":
+        """The same for other teams."""
+        return replace(self, teams=teams)
 
     def rows(self, name: str, **given: object) -> list[Row]:
         """The rows of a query. Whole numbers, DECIMAL(38, 0) too, are ints: a money column is in millionths."""
@@ -29,19 +42,14 @@ class Queries:
         columns = [column[0] for column in found.description]
         return [dict(zip(columns, map(_whole, row), strict=True)) for row in found.fetchall()]
 
-    def lay(self, name: str) -> None:
-        """Keep the rows of a query as a temporary table of its name."""
-        text, parameters = self._bound(report_sql(name), {})
-        self.cursor.execute(f"create temp table {name} as {text}", parameters)
-
     def _bound(self, text: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
         known = {
-            "before_day": (date.fromisoformat(self.week.days[0].day) - timedelta(days=7)).isoformat(),
-            "first_day": self.week.days[0].day,
-            "last_day": self.week.days[-1].day,
-            "start_at": to_datetime(self.week.start_ms),
-            "end_at": to_datetime(self.week.end_ms),
-            "team": self.team,
+            "begins": [*self.span.past, self.span.first],
+            "first_day": self.span.first,
+            "last_day": self.span.last,
+            "start_at": to_datetime(self.span.start_ms),
+            "end_at": to_datetime(self.span.end_ms),
+            "teams": None if self.teams is None else list(self.teams),
             **given,
         }
         return text, {name: value for name, value in known.items() if f"${name}" in text}

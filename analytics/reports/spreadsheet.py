@@ -5,13 +5,13 @@ import io
 from collections.abc import Iterator
 from decimal import Decimal
 
-from analytics.reports.figures import Amount, Split, WeeklyReport, WorkloadRow
+from analytics.reports.figures import Amount, Report, Split, WorkloadRow
 from quartermaster.text import visible
 
 COLUMNS = (
     *(
         "section",
-        "week",
+        "span",
         "day",
         "cluster",
         "pool",
@@ -32,7 +32,7 @@ _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 Cell = str | int | float | Decimal | None
 
 
-def to_csv(report: WeeklyReport) -> str:
+def to_csv(report: Report) -> str:
     """Sections under one header (RFC 4180, CRLF): total, day, team, pool, workload, idle, nobody, note.
 
     Text that a spreadsheet would take for a formula begins with an apostrophe. Costs are empty where there
@@ -46,7 +46,7 @@ def to_csv(report: WeeklyReport) -> str:
     return text.getvalue()
 
 
-def _rows(report: WeeklyReport) -> Iterator[dict[str, Cell]]:
+def _rows(report: Report) -> Iterator[dict[str, Cell]]:
     split = report.split
     yield _row(
         report,
@@ -107,12 +107,12 @@ def _rows(report: WeeklyReport) -> Iterator[dict[str, Cell]]:
             report, "nobody", told | {"note": line.treatment}, cost=line.amount.cost, shared=line.shared
         )
     for note in report.notes:
-        yield {"section": "note", "week": report.week, "note": note}
+        yield {"section": "note", "span": report.span, "note": note}
 
 
-def _row(report: WeeklyReport, section: str, cells: dict[str, Cell], **more: Cell) -> dict[str, Cell]:
+def _row(report: Report, section: str, cells: dict[str, Cell], **more: Cell) -> dict[str, Cell]:
     told = {name: cell for name, cell in more.items() if report.priced or not isinstance(cell, Decimal)}
-    return {"section": section, "week": report.week, "currency": report.currency, **cells, **told}
+    return {"section": section, "span": report.span, "currency": report.currency, **cells, **told}
 
 
 def _workload(row: WorkloadRow) -> dict[str, Cell]:

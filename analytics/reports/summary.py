@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 
 from analytics.reports.charts import DayBar, TeamBar
-from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, TeamRow, WeeklyReport, WonBack
+from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, Report, TeamRow, WonBack
 from analytics.reports.theme import SERIES, STATES
 from quartermaster.parts import GPU_PARTS
 
@@ -35,23 +35,36 @@ class LegendRow:
     amount: str
 
 
-def headline(report: WeeklyReport) -> str:
+def whose(report: Report) -> str:
+    """Of whom the report tells: `Team vision`, `Department research`, `All teams`."""
+    audience = report.audience
+    return f"{audience.kind.capitalize()} {audience.name}" if report.some else "All teams"
+
+
+def period(report: Report) -> str:
+    """The span in words: `week 48`, `November 2026`."""
+    if report.unit == "week":
+        return f"week {int(report.span[-2:])}"
+    return f"{date.fromisoformat(report.days[0]):%B %Y}"
+
+
+def headline(report: Report) -> str:
     """One sentence: what the week cost (or held, without prices) and how much of it stood idle."""
     split, idle, free = report.split, report.split.idle, report.split.unallocated
-    whose = f"Team {report.team}" if report.team else "The fleet"
+    subject = whose(report) if report.some else "The fleet"
     if not report.priced:
-        had = f"{whose} {'held' if report.team else 'had'} {hours(split.capacity)} GPU-hours"
+        had = f"{subject} {'held' if report.some else 'had'} {hours(split.capacity)} GPU-hours"
         return f"{had}; {hours(idle)} of them ({share(idle.pms, split.capacity.pms)}) stood idle while held."
     cost = split.capacity.cost
-    total = report.billed if report.team else report.pool_cost
-    told = f"{whose} cost {money(report, total, 0)}; "
+    total = report.billed if report.some else report.pool_cost
+    told = f"{subject} cost {money(report, total, 0)}; "
     told += f"{money(report, idle.cost, 0)} of it ({share(idle.cost, cost)}) stood idle while held"
-    if report.team or not free.pms:
+    if report.some or not free.pms:
         return f"{told}."
     return f"{told}, and {money(report, free.cost, 0)} ({share(free.cost, cost)}) was held by nobody."
 
 
-def next_step(report: WeeklyReport) -> str:
+def next_step(report: Report) -> str:
     """One sentence: what to do about it, beginning where most is wasted."""
     split = report.split
     if split.held.pms and (split.coverage or 0) < _THIN:
@@ -68,14 +81,15 @@ def next_step(report: WeeklyReport) -> str:
     return f"{part} for {amount} of waste. Begin with {first}: {worst.advice}"
 
 
-def won_back(report: WeeklyReport) -> str:
+def won_back(report: Report) -> str:
     """One sentence: what was taken, and what others held of it; "" where nothing was."""
     won = report.won_back
     if won is None:
         return ""
     given = f"{hours(Amount(won.given_pms))} GPU-hours"
-    if report.team is not None:
-        return f"Of team {report.team} {_stopped(won)}; the team was given {given} of all that was taken."
+    if report.some:
+        kind, name = report.audience.kind, report.audience.name
+        return f"Of {kind} {name} {_stopped(won)}; the {kind} was given {given} of all that was taken."
     taken = _stopped(won)
     return f"{taken[0].upper()}{taken[1:]}; others held their GPUs for {given}."
 
@@ -86,16 +100,16 @@ def _stopped(won: WonBack) -> str:
     return f"{whole} stopped{again}"
 
 
-def cards(report: WeeklyReport) -> tuple[Card, ...]:
+def cards(report: Report) -> tuple[Card, ...]:
     """The four figures of the first screen: cost, idle, computing, coverage."""
     split = report.split
-    capacity = "held time" if report.team else "capacity"
+    capacity = "held time" if report.some else "capacity"
     of_all = f"of {hours(split.capacity)} GPU-hours of {capacity}"
     idle_time = f"{share(split.idle.pms, split.capacity.pms)} of {hours(split.capacity)} GPU-hours"
     if report.priced:
-        total = report.billed if report.team else report.pool_cost
+        total = report.billed if report.some else report.pool_cost
         first = Card(
-            "Billed" if report.team else "Cost of capacity", money(report, total, 0), _change(report)
+            "Billed" if report.some else "Cost of capacity", money(report, total, 0), _change(report)
         )
         note = f"{share(split.idle.cost, split.capacity.cost)} of the cost, {idle_time}"
         second = Card("Idle while held", money(report, split.idle.cost, 0), note, alarming=True)
@@ -116,7 +130,7 @@ def cards(report: WeeklyReport) -> tuple[Card, ...]:
     )
 
 
-def day_bars(report: WeeklyReport) -> tuple[DayBar, ...]:
+def day_bars(report: Report) -> tuple[DayBar, ...]:
     """Cost by day (GPU-hours without prices): the five costliest teams, the rest, and what nobody held."""
     named = _series(report)
     sizes: dict[tuple[str, str], Decimal] = {}
@@ -132,7 +146,7 @@ def day_bars(report: WeeklyReport) -> tuple[DayBar, ...]:
     )
 
 
-def day_legend(report: WeeklyReport) -> tuple[LegendRow, ...]:
+def day_legend(report: Report) -> tuple[LegendRow, ...]:
     """The series of `day_bars` from the bottom up, each with the week's amount."""
     named = _series(report)
     sums: dict[str, Decimal] = {}
@@ -145,7 +159,7 @@ def day_legend(report: WeeklyReport) -> tuple[LegendRow, ...]:
     )
 
 
-def day_totals(report: WeeklyReport) -> tuple[str, ...]:
+def day_totals(report: Report) -> tuple[str, ...]:
     """Each day with its total, in words: `Mon 23 Nov 7,412 EUR`."""
     totals = dict.fromkeys(report.days, _NOTHING)
     for row in report.by_day:
@@ -155,7 +169,7 @@ def day_totals(report: WeeklyReport) -> tuple[str, ...]:
     )
 
 
-def team_bars(report: WeeklyReport, most: int = 12) -> tuple[TeamBar, ...]:
+def team_bars(report: Report, most: int = 12) -> tuple[TeamBar, ...]:
     """GPUs held on average by the teams that hold most, by state, with each team's guarantee."""
     span = max(1, known_ms(report))
     rows = sorted(report.by_team, key=lambda row: (-row.split.held.pms, row.team))[:most]
@@ -172,12 +186,12 @@ def team_bars(report: WeeklyReport, most: int = 12) -> tuple[TeamBar, ...]:
     )
 
 
-def split_hours(report: WeeklyReport) -> dict[str, float]:
+def split_hours(report: Report) -> dict[str, float]:
     """GPU-hours by state, for the split bar."""
     return {name: amount.gpu_hours for name, amount in report.split.parts}
 
 
-def split_words(report: WeeklyReport) -> str:
+def split_words(report: Report) -> str:
     """The split bar in words, for who cannot see it."""
     total = report.split.capacity.pms
     shown = dict(report.split.parts)
@@ -188,7 +202,7 @@ def split_words(report: WeeklyReport) -> str:
     )
 
 
-def known_ms(report: WeeklyReport) -> int:
+def known_ms(report: Report) -> int:
     """The milliseconds of the week that the figures cover: to its end, or as far as the roll-up has read."""
     until = report.end_ms if report.known_until_ms is None else min(report.end_ms, report.known_until_ms)
     return until - report.start_ms
@@ -200,8 +214,8 @@ def title(row: IdleRow) -> str:
     return f"{workload.kind} {workload.namespace}/{workload.name}"
 
 
-def span_words(report: WeeklyReport) -> str:
-    """The week's days: `23–29 November 2026`, `28 December 2026 – 3 January 2027`."""
+def span_words(report: Report) -> str:
+    """The span's days: `23–29 November 2026`, `28 December 2026 – 3 January 2027`."""
     first, last = date.fromisoformat(report.days[0]), date.fromisoformat(report.days[-1])
     if (first.year, first.month) == (last.year, last.month):
         return f"{first.day}–{last.day} {last:%B %Y}"
@@ -209,7 +223,7 @@ def span_words(report: WeeklyReport) -> str:
     return f"{beginning} – {last.day} {last:%B %Y}"
 
 
-def money(report: WeeklyReport, amount: Decimal | None, places: int = 2) -> str:
+def money(report: Report, amount: Decimal | None, places: int = 2) -> str:
     """The report's words for an amount, in one piece: no line breaks between the figure and its currency."""
     return report.money(amount, places).replace(" ", "\u00a0")
 
@@ -247,14 +261,14 @@ def price(unit_price: Decimal) -> str:
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
-def _change(report: WeeklyReport) -> str:
+def _change(report: Report) -> str:
     before = report.pool_cost_before
     if before is None or not before:
-        return "no week before to compare with"
+        return f"no {report.unit} before to compare with"
     if report.provisional:
-        return f"so far; {money(report, before, 0)} in the week before"
+        return f"so far; {money(report, before, 0)} in the {report.unit} before"
     change = 100 * (report.pool_cost - before) / before
-    return f"{change:+.1f}\u00a0% against the week before".replace("-", "−")
+    return f"{change:+.1f}\u00a0% against the {report.unit} before".replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +277,7 @@ class _Series:
     token: str
 
 
-def _series(report: WeeklyReport) -> dict[tuple[bool, str], _Series]:
+def _series(report: Report) -> dict[tuple[bool, str], _Series]:
     """Which series each row of `by_day` belongs to; a sixth team keeps its name when it is the last."""
     sizes: dict[str, Decimal] = {}
     for row in report.by_day:
@@ -276,11 +290,11 @@ def _series(report: WeeklyReport) -> dict[tuple[bool, str], _Series]:
     return series | {(False, state.name): _Series(state.label, state.name) for state in STATES}
 
 
-def _size(report: WeeklyReport, row: DayCost) -> Decimal:
+def _size(report: Report, row: DayCost) -> Decimal:
     return row.cost if report.priced else Decimal(row.pms) / GPU_HOUR_PMS
 
 
-def _amount(report: WeeklyReport, size: Decimal) -> str:
+def _amount(report: Report, size: Decimal) -> str:
     return money(report, size, 0) if report.priced else f"{size:,.0f} GPU-hours"
 
 

@@ -1,6 +1,7 @@
-"""The workloads of a week: the costliest, and the idlest with what to do about them."""
+"""The workloads of a span: the costliest, and the idlest with what to do about them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from analytics.reports.advice import Evidence, advice, signals
 from analytics.reports.figures import Amount, IdleRow, WorkloadRow, millionths
@@ -8,27 +9,52 @@ from analytics.reports.queries import Queries, Row, split_of
 
 MOST = 100  # workloads, by cost
 IDLEST = 10  # workloads, by the cost of their idle time
+Key = tuple[str, int]  # cluster, workload_id
 
 
-def workloads(queries: Queries, figures: list[Row]) -> tuple[tuple[WorkloadRow, ...], tuple[IdleRow, ...]]:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What workloads are called, and what the devices of the idle ones showed."""
+
+    names: Mapping[Key, Row]
+    devices: Mapping[Key, Row]
+
+
+def look_up(queries: Queries, figures: Iterable[Iterable[Row]], moves: Iterable[Iterable[Row]]) -> Named:
+    """The names and devices that the figures and changes of some reports need, read once for all."""
+    ranked = [row for rows in figures for row in rows if row["place"] is not None]
+    moved = [row for rows in moves for row in rows if row["workload_id"] is not None]
+    return Named(
+        _by_key(queries, "names", {row["workload_id"] for row in (*ranked, *moved)}),
+        _by_key(queries, "devices", {row["workload_id"] for row in ranked if row["level"] == "idlest"}),
+    )
+
+
+def workloads(figures: Iterable[Row], named: Named) -> tuple[tuple[WorkloadRow, ...], tuple[IdleRow, ...]]:
     """The costliest and the idlest workloads of the figures, in order, the idlest with what their devices showed."""
-    ranked = sorted((row for row in figures if row["place"] is not None), key=lambda row: row["place"])
-    ids = sorted({row["workload_id"] for row in ranked})
-    names = (
-        {(row["cluster"], row["workload_id"]): row for row in queries.rows("names", ids=ids)} if ids else {}
-    )
-    idle = [row for row in ranked if row["level"] == "idlest"]
-    ids = sorted({row["workload_id"] for row in idle})
-    devices = (
-        {(row["cluster"], row["workload_id"]): row for row in queries.rows("devices", ids=ids)} if ids else {}
-    )
+    ranked = sorted((row for row in figures if row["place"] is not None), key=_place)
     return (
-        tuple(_workload_row(row, names) for row in ranked if row["level"] == "costliest"),
+        tuple(_workload_row(row, named.names) for row in ranked if row["level"] == "costliest"),
         tuple(
-            _idle_row(_workload_row(row, names), row, devices.get((row["cluster"], row["workload_id"]), {}))
-            for row in idle
+            _idle_row(
+                _workload_row(row, named.names),
+                row,
+                named.devices.get((row["cluster"], row["workload_id"]), {}),
+            )
+            for row in ranked
+            if row["level"] == "idlest"
         ),
     )
+
+
+def _by_key(queries: Queries, name: str, ids: set[int]) -> dict[Key, Row]:
+    if not ids:
+        return {}
+    return {(row["cluster"], row["workload_id"]): row for row in queries.rows(name, ids=sorted(ids))}
+
+
+def _place(row: Row) -> int:
+    return row["place"]
 
 
 def _workload_row(row: Row, names: Mapping[tuple[str, int], Row]) -> WorkloadRow:

@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analytics.reports import charts, html, summary
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.theme import Tone
 from dashboards import access, data
 from quartermaster.errors import QuartermasterError
@@ -41,7 +41,7 @@ def render() -> None:
     _show(report, tone)
 
 
-def _chosen(where: access.Place, weeks: data.Weeks) -> WeeklyReport:
+def _chosen(where: access.Place, weeks: data.Weeks) -> Report:
     """The masthead with its filters, which the URL carries; the report that they choose."""
     visible = access.visible_teams()
     with st.container(horizontal=True, vertical_alignment="bottom", key="masthead"):
@@ -56,7 +56,7 @@ def _chosen(where: access.Place, weeks: data.Weeks) -> WeeklyReport:
         st.download_button(
             "Report",
             data=lambda: data.file(report),
-            file_name=f"gpu-report-{report.week}.html",
+            file_name=f"gpu-report-{report.span}.html",
             mime="text/html",
             on_click="ignore",
             icon=":material/download:",
@@ -67,7 +67,7 @@ def _chosen(where: access.Place, weeks: data.Weeks) -> WeeklyReport:
     return report
 
 
-def _show(report: WeeklyReport, tone: Tone) -> None:
+def _show(report: Report, tone: Tone) -> None:
     st.html(html.block("lead", report))
     if not report.priced:
         st.info(
@@ -76,13 +76,13 @@ def _show(report: WeeklyReport, tone: Tone) -> None:
             icon=":material/sell:",
         )
     st.html(html.block("cards", report))
-    with _card("Where the capacity went" if report.team is None else "What the team held", "split"):
+    with _card("Where the capacity went" if report.whole else "What the team held", "split"):
         st.html(html.block("split_note", report))
         bar = charts.split_bar(summary.split_hours(report), tone)
         st.altair_chart(bar, theme=None, alt=f"Bar of GPU-hours by state: {summary.split_words(report)}.")
         st.html(html.block("split_table", report))
     left, right = st.columns([6, 5], gap="small")
-    with left, _card("By day" if report.team else "By day and team", "days"):
+    with left, _card("By day" if report.some else "By day and team", "days"):
         st.html(html.block("day_note", report))
         days = charts.cost_by_day(summary.day_bars(report), report.currency or "GPU-hours", tone, height=250)
         st.altair_chart(days, theme=None, alt=f"Stacked bars: {'; '.join(summary.day_totals(report))}.")

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from analytics.money.charges import charge
+from analytics.reports.audience import MANAGERS
 from analytics.reports.figures import (
     GPU_HOUR_PMS,
     Amount,
@@ -16,9 +17,9 @@ from analytics.reports.figures import (
     IdleRow,
     OwnLine,
     PoolRow,
+    Report,
     Split,
     TeamRow,
-    WeeklyReport,
     WorkloadRow,
 )
 from quartermaster.clock import DAY_MS, HOUR_MS, from_iso
@@ -87,19 +88,19 @@ _IDLE = (
 
 
 @pytest.fixture(scope="session")
-def a_week() -> WeeklyReport:
+def a_week() -> Report:
     """A plausible week of 128 GPUs at 3.10 EUR."""
     return _week()
 
 
 @pytest.fixture(scope="session")
-def a_hostile_week() -> WeeklyReport:
+def a_hostile_week() -> Report:
     """The same, with names that are code in HTML, Markdown, a terminal, a spreadsheet and a template."""
     return _week(lambda name: f"{name}{HOSTILE}")
 
 
 @pytest.fixture(scope="session")
-def an_empty_week() -> WeeklyReport:
+def an_empty_week() -> Report:
     """A week in which there were GPUs, unpriced, and nobody held any."""
     return replace(
         _week(),
@@ -123,7 +124,7 @@ def _amount(hours: float) -> Amount:
     return Amount(round(hours) * GPU_HOUR_PMS, round(hours) * _PRICE)
 
 
-def _week(name: Callable[[str], str] = str) -> WeeklyReport:
+def _week(name: Callable[[str], str] = str) -> Report:
     start = from_iso("2026-11-22T23:00:00Z")
     teams: list[TeamRow] = []
     days: list[DayCost] = []
@@ -192,8 +193,9 @@ def _week(name: Callable[[str], str] = str) -> WeeklyReport:
         )
         for place, row in enumerate(teams)
     )
-    return WeeklyReport(
-        week="2026-W48",
+    return Report(
+        span="2026-W48",
+        unit="week",
         days=_DAYS,
         start_ms=start,
         end_ms=start + 7 * DAY_MS,
@@ -202,7 +204,7 @@ def _week(name: Callable[[str], str] = str) -> WeeklyReport:
         generated_at_ms=from_iso("2026-11-30T06:00:00Z"),
         known_until_ms=start + 7 * DAY_MS + HOUR_MS,
         provisional=False,
-        team=None,
+        audience=MANAGERS,
         split=fleet,
         billed=sum((row.cost for row in teams), Decimal(0)),
         pool_cost=fleet.capacity.cost,

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from analytics.reports import theme
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.html import render
 
 pytestmark = pytest.mark.browser
@@ -78,7 +78,7 @@ def ground(page: Page, selector: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def a_file(tmp_path_factory: pytest.TempPathFactory, a_week: WeeklyReport) -> str:
+def a_file(tmp_path_factory: pytest.TempPathFactory, a_week: Report) -> str:
     path = tmp_path_factory.mktemp("report") / "week.html"
     path.write_text(render(a_week), encoding="utf-8")
     return path.as_uri()

@@ -9,7 +9,7 @@ import pytest
 
 from analytics.reports import charts, summary
 from analytics.reports.charts import DayBar, TeamBar
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.theme import Tone
 
 HOSTILE = '<script>alert(1)</script>"]; datum.x'
@@ -85,7 +85,7 @@ def test_more_rows_than_a_chart_can_show_are_refused() -> None:
         charts.cost_by_day(days, "EUR", "light")
 
 
-def test_a_week_s_charts_are_small_and_drawn_without_script(a_week: WeeklyReport) -> None:
+def test_a_week_s_charts_are_small_and_drawn_without_script(a_week: Report) -> None:
     tones: tuple[Tone, ...] = ("light", "dark")
     for tone in tones:
         drawings = [
@@ -99,7 +99,7 @@ def test_a_week_s_charts_are_small_and_drawn_without_script(a_week: WeeklyReport
             assert "<script" not in drawn
 
 
-def test_the_smaller_teams_are_one_series_and_nothing_is_lost(a_week: WeeklyReport) -> None:
+def test_the_smaller_teams_are_one_series_and_nothing_is_lost(a_week: Report) -> None:
     bars = summary.day_bars(a_week)
     assert {bar.series for bar in bars if bar.token == "series_rest"} == {summary.REST}
     assert sum(bar.amount for bar in bars) == pytest.approx(float(sum(row.cost for row in a_week.by_day)))

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from analytics.reports import html, summary, theme
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.html import render
 from analytics.reports.theme import Tone
 
@@ -57,7 +57,7 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def a_page(a_week: WeeklyReport) -> str:
+def a_page(a_week: Report) -> str:
     return render(a_week)
 
 
@@ -84,7 +84,7 @@ def test_it_is_whole_in_itself(week: str, request: pytest.FixtureRequest) -> Non
     assert len(text) < 400_000
 
 
-def test_names_are_escaped_everywhere(a_hostile_week: WeeklyReport) -> None:
+def test_names_are_escaped_everywhere(a_hostile_week: Report) -> None:
     text = render(a_hostile_week)
     assert "<script" not in text
     assert "&lt;script&gt;" in text
@@ -115,7 +115,7 @@ def test_it_is_readable_without_seeing_it(a_page: str) -> None:
 
 
 def test_the_first_screen_says_what_it_cost_what_was_wasted_and_what_to_do(
-    a_week: WeeklyReport, a_page: str
+    a_week: Report, a_page: str
 ) -> None:
     before_figures = a_page[a_page.index('class="lead"') : a_page.index('class="cards"')].replace(
         "\u00a0", " "
@@ -127,7 +127,7 @@ def test_the_first_screen_says_what_it_cost_what_was_wasted_and_what_to_do(
         assert card.value in a_page
 
 
-def test_every_figure_of_the_week_is_there(a_week: WeeklyReport, a_page: str) -> None:
+def test_every_figure_of_the_week_is_there(a_week: Report, a_page: str) -> None:
     page = Read(a_page).text
     for row in a_week.by_team:
         assert f"{row.cost:,.2f}" in page
@@ -140,13 +140,13 @@ def test_every_figure_of_the_week_is_there(a_week: WeeklyReport, a_page: str) ->
         assert state.label in page
 
 
-def test_without_prices_time_is_shown_and_no_cost(a_week: WeeklyReport) -> None:
+def test_without_prices_time_is_shown_and_no_cost(a_week: Report) -> None:
     page = Read(render(replace(a_week, currency=""))).text
     assert "EUR" not in page
     assert "The fleet had 21,504 GPU-hours; 3,218 of them" in page.replace("\u00a0", " ")
 
 
-def test_a_week_without_anybody_says_so(an_empty_week: WeeklyReport) -> None:
+def test_a_week_without_anybody_says_so(an_empty_week: Report) -> None:
     page = Read(render(an_empty_week)).text
     assert "No team held a GPU in this week." in page
     assert "Nothing that was held stood idle." in page
@@ -154,12 +154,12 @@ def test_a_week_without_anybody_says_so(an_empty_week: WeeklyReport) -> None:
     assert "nothing needs to be done" in page
 
 
-def test_unknown_is_said_before_idle_is_blamed(a_week: WeeklyReport) -> None:
+def test_unknown_is_said_before_idle_is_blamed(a_week: Report) -> None:
     split = replace(a_week.split, unknown=a_week.split.computing, computing=a_week.split.unknown)
     assert summary.next_step(replace(a_week, split=split)).startswith("First see to the telemetry")
 
 
-def test_a_partial_week_is_not_compared_with_a_whole_one(a_week: WeeklyReport) -> None:
+def test_a_partial_week_is_not_compared_with_a_whole_one(a_week: Report) -> None:
     partial = replace(a_week, provisional=True, known_until_ms=a_week.start_ms + 3 * 86_400_000)
     assert "%" not in summary.cards(partial)[0].note
     assert "data until 25 November 2026, 23:00 UTC" in render(partial)
@@ -173,7 +173,7 @@ def test_a_partial_week_is_not_compared_with_a_whole_one(a_week: WeeklyReport) -
         (("2026-12-28", "2027-01-03"), "28 December 2026 – 3 January 2027"),
     ],
 )
-def test_the_weeks_days_in_words(a_week: WeeklyReport, days: tuple[str, ...], words: str) -> None:
+def test_the_weeks_days_in_words(a_week: Report, days: tuple[str, ...], words: str) -> None:
     assert summary.span_words(replace(a_week, days=days)) == words
 
 
@@ -188,7 +188,7 @@ def test_a_notice_is_escaped() -> None:
     assert "<script" not in html.notice("<script>", "<script>", "<script>")
 
 
-def test_a_share_of_cost_is_not_a_share_of_time(a_week: WeeklyReport) -> None:
+def test_a_share_of_cost_is_not_a_share_of_time(a_week: Report) -> None:
     cheap = replace(a_week.split, idle=replace(a_week.split.idle, cost=Decimal(100)))
     week = replace(a_week, split=cheap, pool_cost=cheap.capacity.cost)
     assert f"100 EUR of it ({100 * 100 / float(cheap.capacity.cost):.1f} %)" in spoken(summary.headline(week))

@@ -12,7 +12,7 @@ import pytest
 
 from analytics.money.charges import charge
 from analytics.reports.document import VERSION, to_document
-from analytics.reports.figures import GPU_HOUR_PMS, OwnLine, WeeklyReport
+from analytics.reports.figures import GPU_HOUR_PMS, OwnLine, Report
 from analytics.reports.spreadsheet import COLUMNS, to_csv
 from analytics.reports.weekly import weekly
 from cli.bill import show, text
@@ -25,7 +25,7 @@ NOW = from_iso("2026-11-30T08:00:00Z")
 
 
 @pytest.fixture(scope="module")
-def report() -> WeeklyReport:
+def report() -> Report:
     """A small week with a hostile name in it, in thirds of a cent."""
     with memory_ledger() as ledger:
         books = Books(ledger)
@@ -43,7 +43,7 @@ def report() -> WeeklyReport:
         return weekly(books.ledger, "2026-W48", now_ms=NOW)
 
 
-def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: WeeklyReport) -> None:
+def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: Report) -> None:
     page = text(report)
     assert max(map(len, page.splitlines())) <= 80
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", page)
@@ -52,7 +52,7 @@ def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: WeeklyReport) 
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])
-def test_no_figure_is_cut_however_narrow_the_terminal(report: WeeklyReport, width: int) -> None:
+def test_no_figure_is_cut_however_narrow_the_terminal(report: Report, width: int) -> None:
     large = replace(report, by_team=tuple(replace(row, cost=row.cost * 10**9) for row in report.by_team))
     for told in (report, large):
         figures = [set(re.findall(r"\d[\d,.]*", text(told, room))) for room in (200, width)]
@@ -60,11 +60,11 @@ def test_no_figure_is_cut_however_narrow_the_terminal(report: WeeklyReport, widt
         assert "vision" in text(told, width)
 
 
-def test_markup_in_a_name_is_shown(report: WeeklyReport) -> None:
+def test_markup_in_a_name_is_shown(report: Report) -> None:
     assert "=cmd()[bold]\N{REPLACEMENT CHARACTER}[31m" in text(report).replace("\n", "").replace(" ", "")
 
 
-def test_the_columns_of_cents_add_up(report: WeeklyReport) -> None:
+def test_the_columns_of_cents_add_up(report: Report) -> None:
     page = text(report)
     parts = [line for line in page.splitlines() if re.match(r"[█▒?░x!]  [a-z]", line)]
     cents = [Decimal(line.split()[-1]) for line in parts]
@@ -72,7 +72,7 @@ def test_the_columns_of_cents_add_up(report: WeeklyReport) -> None:
     assert sum(cents) == Decimal(whole.split()[-1]) == Decimal("3.33")
 
 
-def test_without_a_price_no_cost_is_shown(report: WeeklyReport) -> None:
+def test_without_a_price_no_cost_is_shown(report: Report) -> None:
     unpriced = replace(report, currency="", notes=())
     page = text(unpriced)
     assert "cost" not in page
@@ -81,7 +81,7 @@ def test_without_a_price_no_cost_is_shown(report: WeeklyReport) -> None:
     assert to_document(unpriced)["pool_cost"] is None
 
 
-def test_a_change_is_shown_where_there_was_a_week_before(report: WeeklyReport) -> None:
+def test_a_change_is_shown_where_there_was_a_week_before(report: Report) -> None:
     assert "change" not in text(report)
     rows_before = tuple(replace(row, cost_before=Decimal(1)) for row in report.by_team)
     page = text(replace(report, by_team=rows_before, pool_cost_before=Decimal(2)))
@@ -89,7 +89,7 @@ def test_a_change_is_shown_where_there_was_a_week_before(report: WeeklyReport) -
     assert max(map(len, page.splitlines())) <= 80
 
 
-def test_an_empty_team_and_no_capacity_are_no_trouble(report: WeeklyReport) -> None:
+def test_an_empty_team_and_no_capacity_are_no_trouble(report: Report) -> None:
     nothing = replace(
         report,
         split=type(report.split)(),
@@ -105,7 +105,7 @@ def test_an_empty_team_and_no_capacity_are_no_trouble(report: WeeklyReport) -> N
 
 
 def test_on_a_terminal_in_ascii(
-    report: WeeklyReport, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    report: Report, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
@@ -122,7 +122,7 @@ def rows(page: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(page)))
 
 
-def test_no_cell_is_a_formula(report: WeeklyReport) -> None:
+def test_no_cell_is_a_formula(report: Report) -> None:
     hostile = replace(report, notes=("+1", "-1", "@x", "\t=1", " =1", "|cmd", "fine"))
     for row in csv.reader(io.StringIO(to_csv(hostile))):
         assert len(row) == len(COLUMNS)
@@ -131,7 +131,7 @@ def test_no_cell_is_a_formula(report: WeeklyReport) -> None:
             assert not cell.startswith("-") or float(cell) < 0
 
 
-def test_csv_has_each_section_with_exact_costs(report: WeeklyReport) -> None:
+def test_csv_has_each_section_with_exact_costs(report: Report) -> None:
     found = rows(to_csv(report))
     sections = {row["section"] for row in found}
     assert sections == {"total", "day", "team", "pool", "workload", "idle", "nobody", "note"}
@@ -145,7 +145,7 @@ def test_csv_has_each_section_with_exact_costs(report: WeeklyReport) -> None:
 # --- JSON -------------------------------------------------------------------------------------------------
 
 
-def test_json_has_a_version_and_exact_figures(report: WeeklyReport) -> None:
+def test_json_has_a_version_and_exact_figures(report: Report) -> None:
     document = json.loads(json.dumps(to_document(report)))
     assert (document["report"], document["version"]) == ("weekly", VERSION)
     assert Decimal(document["pool_cost"]) == report.pool_cost
@@ -157,7 +157,7 @@ def test_json_has_a_version_and_exact_figures(report: WeeklyReport) -> None:
     assert document["idlest"][0]["last_computing"] is None
 
 
-def test_json_tells_every_figure(report: WeeklyReport) -> None:
+def test_json_tells_every_figure(report: Report) -> None:
     """Whatever a report gains, its document must tell too."""
     document: dict[str, Any] = to_document(report)
     renamed = {

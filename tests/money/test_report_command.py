@@ -63,7 +63,7 @@ def test_json(site: Path) -> None:
 
 
 def test_csv(site: Path) -> None:
-    assert run(site, "--format", "csv", "--team", "vision").stdout.startswith("section,week,")
+    assert run(site, "--format", "csv", "--team", "vision").stdout.startswith("section,span,")
 
 
 @pytest.mark.parametrize(

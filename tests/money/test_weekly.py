@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from analytics.money.charges import charge
-from analytics.reports.figures import GPU_HOUR_PMS, Amount, IdleRow, WeeklyReport
+from analytics.reports.figures import GPU_HOUR_PMS, Amount, IdleRow, Report
 from analytics.reports.weekly import latest_week, weekly
 from quartermaster.clock import from_iso
 from quartermaster.errors import InputError
@@ -51,11 +51,11 @@ def week() -> Generator[Books]:
 
 
 @pytest.fixture(scope="module")
-def report(week: Books) -> WeeklyReport:
+def report(week: Books) -> Report:
     return weekly(week.ledger, "2026-W48", now_ms=NOW)
 
 
-def test_the_fleet(report: WeeklyReport) -> None:
+def test_the_fleet(report: Report) -> None:
     assert {name: hours(amount) for name, amount in report.split.parts} == {
         "computing": 24,
         "idle": 22,
@@ -76,10 +76,10 @@ def test_the_fleet(report: WeeklyReport) -> None:
         "unobserved": Decimal("12.5"),
     }
     assert report.pool_cost_before == 50
-    assert (report.week, report.currency, report.provisional) == ("2026-W48", "EUR", False)
+    assert (report.span, report.currency, report.provisional) == ("2026-W48", "EUR", False)
 
 
-def test_teams_owe_what_they_held_their_share_and_not_their_faults(report: WeeklyReport) -> None:
+def test_teams_owe_what_they_held_their_share_and_not_their_faults(report: Report) -> None:
     vision, speech, archive = report.by_team
     assert (vision.team, vision.department) == ("vision", "research")
     assert vision.split.held.cost == 100
@@ -98,7 +98,7 @@ def test_teams_owe_what_they_held_their_share_and_not_their_faults(report: Weekl
     assert report.adjustments == -20
 
 
-def test_what_nobody_held_and_who_bears_it(report: WeeklyReport) -> None:
+def test_what_nobody_held_and_who_bears_it(report: Report) -> None:
     lines = {line.kind: line for line in report.own_lines}
     assert lines["unallocated"].own == Decimal("87.5")
     assert lines["unallocated"].treatment == "a line of its own"
@@ -108,14 +108,14 @@ def test_what_nobody_held_and_who_bears_it(report: WeeklyReport) -> None:
     assert lines["unobserved"].treatment == "shared by held time"
 
 
-def test_every_cost_is_somewhere_once(report: WeeklyReport) -> None:
+def test_every_cost_is_somewhere_once(report: Report) -> None:
     borne = report.billed - report.adjustments + sum(line.own + line.unbilled for line in report.own_lines)
     assert borne == report.pool_cost
     assert sum(pool.cost for pool in report.by_pool) == report.pool_cost
     assert sum(day.cost for day in report.by_day if day.is_team) == report.billed
 
 
-def test_workloads_and_pools_have_their_names_and_prices(report: WeeklyReport) -> None:
+def test_workloads_and_pools_have_their_names_and_prices(report: Report) -> None:
     train, notebook = report.by_workload
     assert (train.kind, train.namespace, train.name, train.team) == ("PyTorchJob", "ns", "resnet", "vision")
     assert (train.cost, train.adjustments) == (80, -20)
@@ -125,7 +125,7 @@ def test_workloads_and_pools_have_their_names_and_prices(report: WeeklyReport) -
     assert (pool.pool, pool.model, pool.unit_prices) == ("training", "NVIDIA H100", (Decimal("2.5"),))
 
 
-def test_days(report: WeeklyReport) -> None:
+def test_days(report: Report) -> None:
     assert [(day.day, day.name, day.cost) for day in report.by_day] == [
         ("2026-11-23", "speech", Decimal("27.5")),
         ("2026-11-23", "vision", 90),

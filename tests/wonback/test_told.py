@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from analytics.reports.document import to_document
-from analytics.reports.figures import WeeklyReport
+from analytics.reports.figures import Report
 from analytics.reports.html import render
 from analytics.reports.weekly import weekly
 from analytics.wonback import METHOD
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def report(folder: Path, team: str | None = None) -> WeeklyReport:
+def report(folder: Path, team: str | None = None) -> Report:
     from sql.ledger import open_ledger
 
     with open_ledger(folder / "ledger") as ledger:

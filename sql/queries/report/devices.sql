@@ -11,7 +11,7 @@ by_device as (
   from usage_hourly
   where
     row_start_at >= $start_at and row_start_at < $end_at
-    and list_contains($ids, workload_id)
+    and workload_id in (select unnest($ids))
     and held_pms > 0
   group by all
 )

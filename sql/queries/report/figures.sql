@@ -1,4 +1,4 @@
--- figures: usage and cost of the days from $first_day to $last_day (of $team; null: of all) as sums, by level: all, each day and
+-- figures: usage and cost of the span (of $teams; null: of all) as sums, by level: all, each day and
 -- team, each team, each pool and model, the $most costliest workloads, and the $idlest idlest of those that wasted more than a
 -- fifth of what they held; place is their order. Team is null for what nobody held. Costs are in millionths; that of held time
 -- is split by the differences of floors of the running amount, for each day, pool, model, team and workload, so that
@@ -29,17 +29,14 @@ used as (
     activity_permille_pms as activity,
     activity_peak_permille as activity_peak,
     power_peak_dw as power_peak
-  from usage_daily
-  where business_day between $first_day and $last_day and ($team is null or team = $team)
+  from span_usage
+  where $teams is null or list_contains($teams, team)
 ),
 
--- amount × 1,000,000 would leave what DECIMAL(18, 6) can hold, and in a wider one it is dear
 lines as (
-  select
-    *,
-    trunc(amount)::bigint * 1000000 + ((amount - trunc(amount)) * 1000000)::bigint as micros
-  from charges
-  where business_day between $first_day and $last_day and ($team is null or team = $team)
+  select *
+  from span_charges
+  where number = 0 and ($teams is null or list_contains($teams, team))
 ),
 
 base as (

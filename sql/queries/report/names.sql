@@ -6,5 +6,5 @@ select
   namespace,
   name
 from workloads
-where list_contains($ids, workload_id)
+where workload_id in (select unnest($ids))
 qualify row_number() over (partition by cluster, workload_id order by start_at desc) = 1

@@ -1,10 +1,11 @@
--- prices: the currency, and the prices per GPU-hour, of each pool and model
+-- prices: the currency, and the prices per GPU-hour, of each pool and model, by team (null: nobody's)
 select
   cluster,
   pool,
   model,
+  team,
   currency,
-  list(distinct unit_price order by unit_price) as unit_prices
-from week_charges
-where in_week
+  coalesce(list(distinct unit_price order by unit_price) filter (where kind <> 'correction'), []) as unit_prices
+from span_charges
+where number = 0 and coalesce(measure, 'gpu_hour') = 'gpu_hour'
 group by all

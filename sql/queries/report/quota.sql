@@ -6,5 +6,5 @@ select
   sum(borrowed_pms) as borrowed,
   sum(lent_pms) as lent
 from quota_hourly
-where row_start_at >= $start_at and row_start_at < $end_at and ($team is null or team = $team)
+where row_start_at >= $start_at and row_start_at < $end_at
 group by team
