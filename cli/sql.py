@@ -1,26 +1,22 @@
 """`quartermaster sql`: ask the ledger, read only; one question, a named one, or a prompt with history."""
 
-import csv
-import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cli import output
 from cli.session import session
 from quartermaster.errors import InputError, QuartermasterError
-from quartermaster.text import visible_lines
 
 if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
-    from sql.door import Answer, Limits
+    from sql.door import Answer, Bound, Limits
 
 Form = Literal["table", "csv", "json"]
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def sql(  # noqa: PLR0917
@@ -29,6 +25,10 @@ def sql(  # noqa: PLR0917
         str | None, typer.Argument(help="One SELECT; - reads it from stdin.", show_default=False)
     ] = None,
     name: Annotated[str | None, typer.Option("--name", "-n", help="Ask a question that has a name.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", help="A parameter as name=value; any number.", show_default=False),
+    ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the questions that have a name.")] = False,
     form: Annotated[Form, typer.Option("--format", "-f", help="How the answer is printed.")] = "table",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -42,31 +42,78 @@ def sql(  # noqa: PLR0917
     Examples:
       quartermaster sql --list
       quartermaster sql --name idle-by-team
-      quartermaster sql "select team, sum(held_pms) from usage_daily group by 1"
+      quartermaster sql --name top-movers --param from=2026-11-23 --param to=2026-11-29
+      quartermaster sql "select team, sum(held_gpu_h) from reporting.usage_by_day group by 1"
+      quartermaster sql 'select * from reporting.teams where team = $team' --param team=vision
       quartermaster sql --format csv --name top-costs > costs.csv
     """
     from sql.door import Limits
-    from sql.questions import question, questions
+    from sql.questions import loose, question
 
     form = "json" if as_json else form
     if list_all:
-        entries = [(entry.name, entry.about) for entry in questions()]
-        if form == "json":
-            output.emit_json([{"name": entry, "about": about} for entry, about in entries])
-        else:
-            output.table("", ["name", "what it answers"], entries)
+        _list(form)
         return
     if name is not None and query is not None:
         raise InputError("a question by name and one in words are two", "leave one out")
-    text = question(name).query if name is not None else sys.stdin.read() if query == "-" else query
+    given = _given(param or [])
+    if name is not None:
+        asked = question(name)
+        text, parameters = asked.query, asked.bound(given)
+    else:
+        text, parameters = sys.stdin.read() if query == "-" else query, loose(given)
     configuration = _configuration(context)
     limits = Limits(seconds=seconds, memory_mib=memory_mib, rows=rows)
     if text is not None:
-        _print(_ask(configuration, text, limits), form)
+        _print(_ask(configuration, text, limits, parameters), form)
     elif sys.stdin.isatty():
         _converse(configuration, limits, form)
     else:
-        _print(_ask(configuration, sys.stdin.read(), limits), form)
+        _print(_ask(configuration, sys.stdin.read(), limits, parameters), form)
+
+
+def _list(form: Form) -> None:
+    from sql.questions import questions
+
+    if form == "json":
+        output.emit_json(
+            [
+                {
+                    "name": entry.name,
+                    "about": entry.about,
+                    "parameters": [
+                        {
+                            "name": p.name,
+                            "type": p.type,
+                            "required": p.required,
+                            "default": p.default,
+                            "about": p.about,
+                        }
+                        for p in entry.parameters
+                    ],
+                }
+                for entry in questions()
+            ]
+        )
+        return
+    rows = [
+        (entry.name, entry.about, " ".join(p.name + "!" * p.required for p in entry.parameters))
+        for entry in questions()
+    ]
+    output.table("", ["name", "what it answers", "parameters (!: needed)"], rows)
+
+
+def _given(texts: Sequence[str]) -> dict[str, str]:
+    """`name=value` texts by name. Raises InputError for one that is none, and a name that comes twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier()):
+            raise InputError(f"{text!r} is no parameter", "write --param name=value")
+        if name in found:
+            raise InputError(f"the parameter {name} is given twice", "leave one out")
+        found[name] = value
+    return found
 
 
 def history_file() -> Path:
@@ -75,50 +122,31 @@ def history_file() -> Path:
     return Path(state) / "quartermaster" / "sql_history"
 
 
-def csv_text(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """The rows as CSV that a spreadsheet never computes: what looks like a formula gets a quote before it."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([_harmless(column) for column in columns])
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
-    return sink.getvalue()
-
-
-def _harmless(cell: object) -> object:
-    if cell is None:
-        return ""
-    if isinstance(cell, (int, float)) or type(cell).__name__ == "Decimal":
-        return cell
-    text = _cell(cell)
-    shown = visible_lines(text)
-    return f"'{shown}" if text.startswith(_FORMULA_STARTS) else shown
-
-
-def _cell(value: object) -> str:
-    from datetime import datetime
-
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds")
-    return str(value)
-
-
 def _configuration(context: typer.Context) -> "Configuration":
     from quartermaster.config.load import load_configuration
 
     return load_configuration(session(context).config_path(), os.environ)
 
 
-def _ask(configuration: "Configuration", text: str, limits: "Limits") -> "Answer":
+def _ask(
+    configuration: "Configuration",
+    text: str,
+    limits: "Limits",
+    parameters: "Mapping[str, Bound] | None" = None,
+) -> "Answer":
     from sql.door import ask
 
-    return ask(configuration.ledger.path, configuration.ledger.catalog.reveal(), text, limits)
+    place = configuration.ledger
+    return ask(place.path, place.catalog.reveal(), text, limits, parameters=parameters)
 
 
 def _print(answer: "Answer", form: Form) -> None:
+    from sql.answers import cell_text, csv_text, plain
+
     if form == "csv":
         typer.echo(csv_text(answer.columns, answer.rows), nl=False)
     elif form == "json":
-        output.emit_json([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows])
+        output.emit_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
     else:
         figures = [
             column
@@ -128,31 +156,16 @@ def _print(answer: "Answer", form: Form) -> None:
                 for row in answer.rows
             )
         ]
-        shown = [["" if cell is None else _cell(cell) for cell in row] for row in answer.rows]
+        shown = [["" if cell is None else cell_text(cell) for cell in row] for row in answer.rows]
         output.table("", answer.columns, shown, right=figures)
     if answer.more:
         typer.echo(f"… there are more than these {len(answer.rows)} rows; ask for more with --rows", err=True)
-
-
-def _plain(value: object) -> object:
-    from datetime import date, datetime
-    from decimal import Decimal
-
-    if value is None or isinstance(value, str | int | float | bool | Decimal | date | datetime):
-        return value
-    if isinstance(value, list):
-        return [_plain(entry) for entry in cast(list[object], value)]
-    if isinstance(value, dict):
-        return {str(name): _plain(entry) for name, entry in cast(dict[object, object], value).items()}
-    return str(value)
 
 
 def _converse(configuration: "Configuration", limits: "Limits", form: Form) -> None:
     """The prompt: a query ends with a semicolon or an empty line; Ctrl-D leaves."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    from sql.questions import questions
 
     file = history_file()
     try:
@@ -161,7 +174,9 @@ def _converse(configuration: "Configuration", limits: "Limits", form: Form) -> N
         history = FileHistory(str(file))
     except OSError:
         history = InMemoryHistory()
-    typer.echo("One SELECT, ended with a semicolon; show tables; .list, .name <question>; Ctrl-D leaves.")
+    typer.echo(
+        "One SELECT, ended with a semicolon; show tables; .list, .name <question> [name=value]; Ctrl-D leaves."
+    )
     prompt: PromptSession[str] = PromptSession(history=history)
     while True:
         try:
@@ -178,23 +193,23 @@ def _converse(configuration: "Configuration", limits: "Limits", form: Form) -> N
         if not line.strip():
             continue
         if line.strip() == ".list":
-            output.table(
-                "", ["name", "what it answers"], [(entry.name, entry.about) for entry in questions()]
-            )
+            _list("table")
             continue
         try:
-            _print(_ask(configuration, _text(line), limits), form)
+            text, parameters = _asked(line)
+            _print(_ask(configuration, text, limits, parameters), form)
         except QuartermasterError as error:
             output.complain(error)
         except KeyboardInterrupt:
             typer.echo("stopped", err=True)
 
 
-def _text(line: str) -> str:
+def _asked(line: str) -> "tuple[str, dict[str, Bound]]":
+    """A line of the prompt: SQL, or `.name question name=value …`."""
     from sql.questions import question
 
-    return (
-        question(line.strip().removeprefix(".name").strip()).query
-        if line.strip().startswith(".name")
-        else line
-    )
+    if not line.strip().startswith(".name"):
+        return line, {}
+    name, *texts = line.strip().removeprefix(".name").split() or [""]
+    asked = question(name)
+    return asked.query, asked.bound(_given(texts))

@@ -9,11 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from quartermaster.errors import InputError, LedgerError
+from sql.room import rows_of
+
+# A parameter's type and its value as text (sql.parameters); None: null.
+Bound = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -39,23 +44,57 @@ class Answer:
     seconds: float
 
 
-def ask(folder: Path, catalog: str, query: str, limits: Limits = DEFAULT_LIMITS) -> Answer:
+def ask(
+    folder: Path,
+    catalog: str,
+    query: str,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    parameters: Mapping[str, Bound] | None = None,
+    teams: Sequence[str] | None = None,
+) -> Answer:
     """The answer to one SELECT over a ledger's tables and views (not `people`), read only.
 
+    Parameters are bound by name; with `teams` only their rows of the stable views are there.
     Raises InputError for what is no such SELECT, what DuckDB refuses, and what exceeds the limits;
     LedgerError where the ledger cannot be opened.
     """
-    request = {
+    began = time.monotonic()
+    asked = request(folder, catalog, query, limits, parameters=parameters, teams=teams)
+    out, killed = _run(json.dumps(asked).encode(), limits)
+    head, body = understood(out, limits, killed=killed)
+    arrow = cast(Any, importlib.import_module("pyarrow"))
+    rows = rows_of(arrow.ipc.open_stream(body).read_all())
+    return Answer(head["columns"], rows, head["more"], time.monotonic() - began)
+
+
+def request(
+    folder: Path,
+    catalog: str,
+    query: str,
+    limits: Limits,
+    *,
+    parameters: Mapping[str, Bound] | None = None,
+    teams: Sequence[str] | None = None,
+    form: str = "arrow",
+) -> dict[str, Any]:
+    """What a room is asked."""
+    return {
         "folder": str(folder),
         "catalog": catalog,
         "query": query,
+        "parameters": dict(parameters or {}),
+        "teams": None if teams is None else list(teams),
+        "form": form,
         "seconds": limits.seconds,
         "memory_mib": limits.memory_mib,
         "rows": limits.rows,
         "answer_mib": limits.answer_mib,
     }
-    began = time.monotonic()
-    out, killed = _run(json.dumps(request).encode(), limits)
+
+
+def understood(out: bytes, limits: Limits, *, killed: bool) -> tuple[dict[str, Any], bytes]:
+    """A room's answer: `columns`, `rows` (how many) and `more`, and the rows themselves. Raises as `ask` does."""
     if killed:
         raise InputError(
             f"the query took longer than {limits.seconds} s and was stopped", "ask for less at once"
@@ -68,16 +107,7 @@ def ask(folder: Path, catalog: str, query: str, limits: Limits = DEFAULT_LIMITS)
         raise InputError(f"{what} {limits.memory_mib} MiB of memory", "ask for less at once") from error
     if "error" in told:
         raise (LedgerError if told.get("of_ledger") else InputError)(told["error"], told["hint"])
-    return Answer(told["columns"], _rows(body), told["more"], time.monotonic() - began)
-
-
-def _rows(body: bytes) -> list[tuple[Any, ...]]:
-    arrow = cast(Any, importlib.import_module("pyarrow"))
-    table = arrow.ipc.open_stream(body).read_all()
-    try:
-        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    except (arrow.ArrowException, ValueError, OverflowError) as error:
-        raise InputError(f"a value in the answer has no form here: {error}", "cast it to varchar") from error
+    return told, body
 
 
 def _run(request: bytes, limits: Limits) -> tuple[bytes, bool]:
@@ -88,7 +118,7 @@ def _run(request: bytes, limits: Limits) -> tuple[bytes, bool]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env=_environment(),
+        env=environment(),
     )
     late = threading.Event()
 
@@ -115,7 +145,7 @@ def _run(request: bytes, limits: Limits) -> tuple[bytes, bool]:
     return out, late.is_set()
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Nothing of ours but where Python's modules are: no token, no password."""
     kept = {
         name: value

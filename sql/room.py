@@ -1,15 +1,18 @@
 """The room in which a person's SQL runs: a process of its own, little memory, nothing open but the ledger.
 
-It is started by sql.door alone: the request comes as JSON on stdin, the answer goes as a line of JSON and an
-Arrow stream to stdout.
+It answers one request and ends. `sql.door` starts one a question (the request comes as JSON on stdin); `sql.rooms`
+keeps some that have opened the ledger already. The answer is a line of JSON and the rows in the form asked for.
 """
 
 import contextlib
 import importlib
 import io
 import json
+import re
 import resource
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,48 +21,42 @@ import duckdb
 from quartermaster.errors import InputError, LedgerError
 from quartermaster.lean import without_pandas
 from sql import revision
-from sql.catalog import Cursor, parse
+from sql.answers import csv_text, json_text
+from sql.catalog import Catalog, Cursor, parse
 from sql.faults import understand
+from sql.parameters import value
+from sql.scope import SCOPED, narrow
 from sql.statement import check
 
-# Never shown: who is who (`quartermaster person` does, and notes it).
-HIDDEN = frozenset({"people", "people_reads"})
+# Never shown: who is who (`quartermaster person` does, and notes it), and what opens the door.
+HIDDEN = frozenset({"people", "people_reads", "tokens", "tokens_versions"})
 _MIB = 2**20
 _BATCH_ROWS = 2_000
+_PATH = re.compile(r"(?:/[^/\s'\":]+){2,}/?")
+
+
+@dataclass(frozen=True)
+class Room:
+    """An open ledger, read only, and what may be asked of it."""
+
+    place: Catalog
+    connection: Cursor
+    tables: frozenset[str]
+    others: frozenset[str]
+    folders: tuple[str, ...]  # of the tables that may be asked
 
 
 def main() -> None:
-    """Answer one request. Whatever goes wrong is an answer too, unless the process is killed."""
+    """Answer the request on stdin. Whatever goes wrong is an answer too, unless the process is killed."""
     without_pandas()
     request = json.load(sys.stdin)
-    try:
-        head, body = _answer(request)
-    except (InputError, LedgerError) as error:
-        of_ledger = isinstance(error, LedgerError)
-        head, body = {"error": error.what, "hint": error.hint, "of_ledger": of_ledger}, b""
-    except (MemoryError, duckdb.OutOfMemoryException):
-        head, body = (
-            {
-                "error": f"the query needs more than {request['memory_mib']} MiB of memory",
-                "hint": "ask for less at once",
-            },
-            b"",
-        )
-    except duckdb.Error as error:
-        head, body = (
-            {
-                "error": str(error).strip().split("\n\nLINE")[0],
-                "hint": "show tables, and describe <table>, tell the names",
-            },
-            b"",
-        )
-    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + body)
+    sys.stdout.buffer.write(told(request, None))
     sys.stdout.buffer.flush()
 
 
-def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    arrow = cast(Any, importlib.import_module("pyarrow"))
-    place = parse(Path(request["folder"]), request["catalog"])
+def open_room(folder: str, catalog: str) -> Room:
+    """Open the ledger, read only. Raises LedgerError."""
+    place = parse(Path(folder), catalog)
     if place.is_missing:
         raise LedgerError(
             f"there is no ledger in {place.folder}", "run quartermaster collect, or quartermaster demo --keep"
@@ -68,32 +65,95 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         connection = place.connect(read_only=True)
     except duckdb.Error as error:
         raise understand(error, place.where, "opening").error from error
-    with contextlib.closing(connection), place.reading():
-        cursor = connection.cursor()
-        cursor.execute("use lake")
-        revision.check(revision.current(cursor), place.where)
-        tables, others = _names(cursor)
-        _close(connection, str(place.data), request)
-        _limit(request)
-        check(cursor, request["query"], tables, others)
-        reader = cast(Any, cursor.execute(request["query"])).to_arrow_reader(_BATCH_ROWS)
-        batches, rows, size, more = list[Any](), 0, 0, False
-        for batch in reader:
-            left = request["rows"] - rows
-            more = batch.num_rows > left
-            batches.append(batch.slice(0, left))
-            rows, size = rows + batches[-1].num_rows, size + batch.nbytes
-            if size > request["answer_mib"] * _MIB:
-                raise InputError(
-                    f"the answer is larger than {request['answer_mib']} MiB", "ask for fewer columns or rows"
-                )
-            if more:
-                break
+    try:
+        with place.reading():
+            connection.execute("use lake")
+            revision.check(revision.current(connection), place.where)
+            tables, others = _names(connection)
+            return Room(place, connection, tables, others, _folders(connection, place, tables))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def told(request: dict[str, Any], room: Room | None) -> bytes:
+    """The answer to a request, or what was wrong with it; without a room one is opened."""
+    where = str(Path(request["folder"]).absolute())
+    try:
+        room = room or open_room(request["folder"], request["catalog"])
+        with contextlib.closing(room.connection), room.place.reading():
+            head, body = _answer(room, request)
+    except (InputError, LedgerError) as error:
+        of_ledger = isinstance(error, LedgerError)
+        head, body = {"error": error.what, "hint": error.hint, "of_ledger": of_ledger}, b""
+    except (MemoryError, duckdb.OutOfMemoryException):
+        what = f"the query needs more than {request['memory_mib']} MiB of memory"
+        head, body = {"error": what, "hint": "ask for less at once"}, b""
+    except duckdb.Error as error:
+        head, body = (
+            {"error": _words(error, where), "hint": "show tables, and describe <table>, tell the names"},
+            b"",
+        )
+    return json.dumps(head).encode() + b"\n" + body
+
+
+def _words(error: duckdb.Error, where: str) -> str:
+    """What DuckDB says, without where it happened: no stack, no file's path."""
+    text = str(error).strip().split("\n\n")[0]
+    return _PATH.sub("…", text.replace(where, "…"))
+
+
+def _answer(room: Room, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    cursor, teams = room.connection, cast(list[str] | None, request.get("teams"))
+    given = {
+        name: None if text is None else value(kind, text, name)
+        for name, (kind, text) in cast(dict[str, Any], request.get("parameters") or {}).items()
+    }
+    _limit(request)
+    tables = room.tables if teams is None else room.tables & SCOPED.keys()
+    read = check(cursor, request["query"], tables, room.others, given.keys())
+    cursor.execute(f"set global memory_limit = '{int(request['memory_mib'])}MiB'")
+    if teams is not None:
+        narrow(cursor, read, teams)
+    _close(cursor, room.folders if teams is None else ())
+    reader = cast(Any, cursor.execute(request["query"], given or None)).to_arrow_reader(_BATCH_ROWS)
+    batches, rows, size, more = list[Any](), 0, 0, False
+    for batch in reader:
+        left = request["rows"] - rows
+        more = batch.num_rows > left
+        batches.append(batch.slice(0, left))
+        rows, size = rows + batches[-1].num_rows, size + batch.nbytes
+        if size > request["answer_mib"] * _MIB:
+            raise InputError(
+                f"the answer is larger than {request['answer_mib']} MiB", "ask for fewer columns or rows"
+            )
+        if more:
+            break
+    body = _body(request.get("form", "arrow"), reader.schema, batches, more=more)
+    return {"more": more, "columns": reader.schema.names, "rows": rows}, body
+
+
+def _body(form: str, schema: Any, batches: Sequence[Any], *, more: bool) -> bytes:  # noqa: ANN401
+    arrow = cast(Any, importlib.import_module("pyarrow"))
+    if form == "arrow":
         sink = io.BytesIO()
-        with arrow.ipc.new_stream(sink, reader.schema) as writer:
+        with arrow.ipc.new_stream(sink, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-    return {"more": more, "columns": reader.schema.names}, sink.getvalue()
+        return sink.getvalue()
+    table = arrow.Table.from_batches(batches, schema)
+    rows = rows_of(table)
+    text = csv_text(schema.names, rows) if form == "csv" else json_text(schema.names, rows, more=more)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def rows_of(table: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - pyarrow has no types
+    """An Arrow table's rows as Python's values. Raises InputError for a value that has no form there."""
+    arrow = cast(Any, importlib.import_module("pyarrow"))
+    try:
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    except (arrow.ArrowException, ValueError, OverflowError) as error:
+        raise InputError(f"a value in the answer has no form here: {error}", "cast it to varchar") from error
 
 
 def _names(cursor: Cursor) -> tuple[frozenset[str], frozenset[str]]:
@@ -110,20 +170,28 @@ def _names(cursor: Cursor) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(mine), frozenset(name.casefold() for _, _, name in found)
 
 
-def _close(connection: Cursor, data: str, request: dict[str, Any]) -> None:
+def _folders(cursor: Cursor, place: Catalog, tables: frozenset[str]) -> tuple[str, ...]:
+    """Where the files of the tables lie: nothing else may be read, not even by a way that nobody thought of."""
+    found = cursor.execute(
+        "select t.table_name, concat(s.path, t.path) from __ducklake_metadata_lake.ducklake_table as t "
+        "inner join __ducklake_metadata_lake.ducklake_schema as s using (schema_id) where t.end_snapshot is null"
+    ).fetchall()
+    return tuple(f"{place.data}/{path}" for name, path in found if name in tables)
+
+
+def _close(cursor: Cursor, folders: Sequence[str]) -> None:
     """Shut what is not needed, then lock the settings."""
-    quoted = data.replace("'", "''")
+    allowed = ", ".join("'" + folder.replace("'", "''") + "'" for folder in folders)
     for setting in (
-        f"memory_limit = '{int(request['memory_mib'])}MiB'",
         "threads = 2",
         "temp_directory = ''",
         "python_enable_replacements = false",
         "allow_community_extensions = false",
-        f"allowed_directories = ['{quoted}/']",
+        f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",
     ):
-        connection.execute(f"set global {setting}")
+        cursor.execute(f"set global {setting}")
 
 
 def _limit(request: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ _SOURCES = {
 }
 _EXPRESSIONS = {
     "CONSTANT", "COLUMN_REF", "FUNCTION", "OPERATOR", "CASE", "CAST", "COMPARISON", "CONJUNCTION", "BETWEEN",
-    "SUBQUERY", "STAR", "WINDOW", "COLLATE", "LAMBDA", "LAMBDA_REF", "POSITIONAL_REFERENCE", "DEFAULT",
+    "SUBQUERY", "STAR", "WINDOW", "COLLATE", "LAMBDA", "LAMBDA_REF", "POSITIONAL_REFERENCE", "DEFAULT", "PARAMETER",
 }  # fmt: skip
 # A table's catalog and schema as a query may write them, and what its name is called then.
 _SCHEMAS = {
@@ -49,12 +49,17 @@ _SCHEMAS = {
 _LONGEST = 100_000
 
 
-def check(cursor: Cursor, text: str, tables: AbstractSet[str], others: AbstractSet[str]) -> None:
-    """Look through the text of a query over `tables`; `others` are names that DuckDB would find, too.
+def check(
+    cursor: Cursor,
+    text: str,
+    tables: AbstractSet[str],
+    others: AbstractSet[str],
+    given: AbstractSet[str] = frozenset(),
+) -> frozenset[str]:
+    """Look through the text of a query over `tables`; `others` are names that DuckDB would find, too; `given` are the
+    names of the parameters that have a value. Gives the tables that it reads.
 
-    Tables of another schema than main are called `schema.table`.
-
-    Raises InputError that says what is refused.
+    Tables of another schema than main are called `schema.table`. Raises InputError that says what is refused.
     """
     if len(text) > _LONGEST:
         raise InputError(f"the query is longer than {_LONGEST} characters", "ask for less at once")
@@ -65,8 +70,12 @@ def check(cursor: Cursor, text: str, tables: AbstractSet[str], others: AbstractS
         # It would hide a table from the check where it is not in scope.
         if not name.isidentifier() or name.casefold() in others - tables:
             raise InputError(f"{name!r} cannot be the name of a part of the query", "call it otherwise")
+    read: set[str] = set()
     for part in parts:
-        _check_part(part, tables | within)
+        _check_part(part, given)
+        if part.get("table_name"):
+            read |= _check_table(part, tables, within)
+    return frozenset(read)
 
 
 def _require_one_select(cursor: Cursor, text: str) -> None:
@@ -115,8 +124,13 @@ def _names_within(parts: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield part["cte_name"].casefold()
 
 
-def _check_part(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
+def _check_part(part: Mapping[str, Any], given: AbstractSet[str]) -> None:
     kind = part.get("type")
+    if part.get("class") == "PARAMETER" and part["identifier"] not in given:
+        raise InputError(
+            f"the parameter {part['identifier']!r} has no value",
+            "give it by its name, such as --param team=vision",
+        )
     if "class" in part and part["class"] not in _EXPRESSIONS:
         raise InputError(f"{str(part['class']).lower()} is not answered here", "write values out")
     if "function_name" in part and part["function_name"] not in FUNCTIONS | TABLE_FUNCTIONS:
@@ -128,28 +142,32 @@ def _check_part(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
             raise _refused(kind)
         if kind == "TABLE_FUNCTION" and part["function"].get("function_name") not in TABLE_FUNCTIONS:
             raise _refused(f"the table function {part['function'].get('function_name')}")
-    if part.get("table_name"):
-        _check_table(part, tables)
 
 
-def _check_table(part: Mapping[str, Any], tables: AbstractSet[str]) -> None:
+def _check_table(
+    part: Mapping[str, Any], tables: AbstractSet[str], within: AbstractSet[str]
+) -> AbstractSet[str]:
+    """The table that the part reads; none, where it is a part of the query itself."""
     name = str(part["table_name"])
     if part["type"] == "SHOW_REF":
         shown = name.strip('"_')
         if shown != "tables":
             raise _refused(f"show {shown}")
-        return
+        return frozenset()
     home = (part.get("catalog_name", "").casefold(), part.get("schema_name", "").casefold())
     schema = _SCHEMAS.get(home)
     if part["type"] != "BASE_TABLE" or schema is None:
         raise _refused(f"{'.'.join(filter(None, (*home, name)))}")
     name = f"{schema}{name}"
-    if name.casefold() not in tables:
+    if name.casefold() in tables:
+        return {name.casefold()}
+    if name.casefold() not in within:
         guess = nearest(name, tables)
         what = f"there is no table {name!r} to be asked"
         raise InputError(
             what, f"did you mean {guess}? show tables lists them" if guess else "show tables lists them"
         )
+    return frozenset()
 
 
 def _refused(what: str, guess: str = "") -> InputError:

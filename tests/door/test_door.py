@@ -156,7 +156,10 @@ def test_the_room_is_closed_even_where_the_check_is_blind(
 
     def nothing(*_: object) -> None: ...
 
-    monkeypatch.setattr(sql.room, "check", nothing)
+    def blind(*_: object) -> frozenset[str]:
+        return frozenset()
+
+    monkeypatch.setattr(sql.room, "check", blind)
     monkeypatch.setattr(sql.room, "_limit", nothing)
     request = {
         "folder": str(asked_ledger),
@@ -177,16 +180,17 @@ def test_the_room_is_closed_even_where_the_check_is_blind(
         "insert into teams_versions (team) values ('x')",
         "delete from people",
     ):
-        with pytest.raises(duckdb.Error):
-            sql.room._answer({**request, "query": query})
+        room = sql.room.open_room(str(asked_ledger), "sqlite")
+        with contextlib.closing(room.connection), pytest.raises(duckdb.Error):
+            sql.room._answer(room, {**request, "query": query})
     assert [file.name for file in tmp_path.iterdir()] == ["outside.txt"]
 
 
 def test_the_environment_does_not_come_along(monkeypatch: pytest.MonkeyPatch):
-    from sql.door import _environment
+    from sql.door import environment
 
     monkeypatch.setenv("PGPASSWORD", "hunter2")
-    assert "hunter2" not in str(_environment())
+    assert "hunter2" not in str(environment())
 
 
 def test_a_missing_ledger_is_told(tmp_path: Path):

@@ -8,10 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from cli.sql import csv_text, history_file
+from cli.sql import history_file
 from quartermaster.errors import InputError
 from sql import statement
+from sql.answers import csv_text
+from sql.described import described
 from sql.ledger import open_ledger
+from sql.parameters import values
 from sql.questions import question, questions
 
 RUN = CliRunner()
@@ -26,14 +29,15 @@ def config(asked_ledger: Path) -> str:
 
 def test_every_named_question_runs_and_passes_the_door(asked_ledger: Path):
     with open_ledger(asked_ledger, read_only=True) as ledger, duckdb.connect() as connection:
-        tables = frozenset(ledger.query("select table_name from information_schema.tables")["table_name"]) - {
-            "people"
-        }
+        tables = frozenset(described())
         for entry in questions():
-            statement.check(connection, entry.query, tables, tables | {"people"})
-            ledger.query(entry.query)
+            given = {each.name for each in entry.parameters}
+            read = statement.check(connection, entry.query, tables - {"people"}, tables, given)
+            assert all(name.startswith("reporting.") for name in read), entry.name
+            needed = {each.name: "2026-11-30" for each in entry.parameters if each.required}
+            ledger.query(entry.query, values(entry.parameters, needed))
             assert len(entry.about) > 20, entry.name
-    assert len(questions()) >= 8
+    assert len(questions()) >= 20
 
 
 def test_a_name_that_is_nearly_right():

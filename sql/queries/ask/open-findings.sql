@@ -1,13 +1,16 @@
 -- what is found now: idle, stalled, forgotten, starving, borrowed; since when, what it cost so far, and how many doubts there are
+-- param: team varchar, optional, the team; all without it
 select
   cluster,
   kind,
   subject,
   team,
-  start_at as since,
+  since_at,
   cost,
   currency,
-  coalesce(json_array_length(evidence, '$.doubts'), 0) as doubts
-from findings
-where end_at is null
+  doubts
+from reporting.findings
+where
+  until_at is null
+  and ($team is null or team = $team)
 order by cost desc nulls last, kind, subject

@@ -1,11 +1,15 @@
 -- what no team rule matches, by namespace: the rules to write next
+-- param: from date, optional, the first day
+-- param: to date, optional, the last day
 select
-  a.cluster,
-  a.namespace,
-  count(distinct a.allocation_id) as allocations,
-  round(sum(u.held_pms) / 604800000000.0, 2) as held_gpu_h
-from usage_hourly as u
-inner join allocations as a on u.cluster = a.cluster and u.allocation_id = a.allocation_id
-where u.team = 'unassigned'
-group by a.cluster, a.namespace
-order by held_gpu_h desc, a.cluster, a.namespace
+  w.cluster,
+  w.namespace,
+  count(*) as workloads,
+  round(sum(w.held_gpu_h), 2) as held_gpu_h
+from reporting.workloads as w
+where
+  w.team = 'unassigned'
+  and ($from is null or w.last_day >= $from)
+  and ($to is null or w.first_day <= $to)
+group by w.cluster, w.namespace
+order by held_gpu_h desc, w.cluster, w.namespace

@@ -10,7 +10,7 @@ select
   kind,
   namespace,
   name,
-  (frees_parts * 1000 // 168)::decimal(18, 0) * 0.000001 as gpus,
+  ((frees_parts * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as gpus,
   cause,
   result,
   words,

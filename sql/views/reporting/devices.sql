@@ -17,8 +17,8 @@ select
   d.gpu_uuid,
   d.kind,
   d.profile,
-  (d.parts * 1000 // 168)::decimal(18, 0) * 0.000001 as gpus,
-  (coalesce(h.parts, 0) * 1000 // 168)::decimal(18, 0) * 0.000001 as held_gpus,
+  ((d.parts * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as gpus,
+  ((coalesce(h.parts, 0) * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as held_gpus,
   d.healthy,
   d.evidence,
   d.start_at as since_at

@@ -20,23 +20,32 @@ held as (
   inner join main.devices as d on h.cluster = d.cluster and h.device_id = d.device_id and d.end_at is null
   where h.end_at is null
   group by d.cluster, d.node
+),
+
+counted as (
+  select
+    n.*,
+    coalesce(t.parts, n.gpu_count * 168000) as parts,
+    coalesce(t.sick_parts, 0) as sick_parts,
+    coalesce(h.parts, 0) as held_parts
+  from main.nodes as n
+  left join there as t on n.cluster = t.cluster and n.node = t.node
+  left join held as h on n.cluster = h.cluster and n.node = h.node
+  where n.end_at is null
 )
 
 select
-  n.cluster,
-  n.node,
-  n.pool,
-  n.model,
-  n.schedulable,
-  n.ready,
-  (coalesce(t.parts, n.gpu_count * 168000) * 1000 // 168)::decimal(18, 0) * 0.000001 as gpus,
-  (coalesce(t.sick_parts, 0) * 1000 // 168)::decimal(18, 0) * 0.000001 as sick_gpus,
-  (coalesce(h.parts, 0) * 1000 // 168)::decimal(18, 0) * 0.000001 as held_gpus,
-  (greatest(coalesce(t.parts, n.gpu_count * 168000) - coalesce(h.parts, 0), 0) * 1000 // 168)::decimal(18, 0) * 0.000001 as free_gpus,
-  n.cpu_milli::decimal(18, 0) * 0.001 as cpus,
-  (n.memory_mib / 1024)::decimal(18, 3) as memory_gib,
-  n.start_at as since_at
-from main.nodes as n
-left join there as t on n.cluster = t.cluster and n.node = t.node
-left join held as h on n.cluster = h.cluster and n.node = h.node
-where n.end_at is null
+  cluster,
+  node,
+  pool,
+  model,
+  schedulable,
+  ready,
+  ((parts * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as gpus,
+  ((sick_parts * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as sick_gpus,
+  ((held_parts * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as held_gpus,
+  ((greatest(parts - held_parts, 0) * 1000 + 84) // 168)::decimal(18, 0) * 0.000001 as free_gpus,
+  cpu_milli::decimal(18, 0) * 0.001 as cpus,
+  (memory_mib / 1024)::decimal(18, 3) as memory_gib,
+  start_at as since_at
+from counted

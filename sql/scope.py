@@ -1,0 +1,45 @@
+"""What a caller with teams of their own may ask: their rows of the stable views, copied before their query is run.
+
+The copy is the wall. A filter in a view would not be one: DuckDB may evaluate the query's own conditions before it, and
+an error of those (`team::integer`) quotes a row that the caller must not see.
+"""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+from sql.catalog import Cursor, quote
+
+# The views that a team may ask, and the columns of which one must name it; none: the rows are everybody's.
+SCOPED: dict[str, tuple[str, ...]] = {
+    "reporting.acts": ("team",),
+    "reporting.costs": ("team",),
+    "reporting.findings": ("team",),
+    "reporting.guarantees": ("team",),
+    "reporting.lending_by_hour": ("lender", "borrower"),
+    "reporting.prices": (),
+    "reporting.quota_by_hour": ("team",),
+    "reporting.teams": ("team",),
+    "reporting.usage_by_day": ("team",),
+    "reporting.usage_by_hour": ("team",),
+    "reporting.workloads": ("team",),
+}
+
+
+def narrow(cursor: Cursor, read: AbstractSet[str], teams: Sequence[str]) -> None:
+    """Copy the teams' rows of the views that are read into DuckDB's memory, and let go of the ledger.
+
+    Afterwards `reporting.<view>` is the copy, and no other row is within reach of the process. `read` is of SCOPED.
+    """
+    cursor.execute("use memory")
+    cursor.execute("create schema memory.reporting")
+    for name in sorted(read):
+        where = _condition(SCOPED[name], teams)
+        cursor.execute(f"create table memory.{name} as select * from lake.{name} where {where}")  # noqa: S608
+    cursor.execute("detach lake")
+
+
+def _condition(columns: Iterable[str], teams: Sequence[str]) -> str:
+    if not columns:
+        return "true"
+    mine = ", ".join(quote(team) for team in teams)
+    return " or ".join(f"{column} in ({mine})" for column in columns) if teams else "false"
