@@ -8,12 +8,15 @@ from uuid import uuid4
 import polars as pl
 
 import sql
-from analytics.business import Day, days_between
+from analytics.business import days_between
+from analytics.daily import sum_day
+from analytics.late import tell_late
 from analytics.measure import FOREVER_MS, Cursor, Measure, Measured
+from analytics.replaced import insert_rows, remove_rows
 from analytics.touched import Touched, longest_new_hold_ms
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_datetime
 from quartermaster.errors import InputError
-from sql.catalog import quote
+from sql.closed import ClosedPeriod, closed_books
 from sql.ledger import Ledger
 
 GRACE_MS = 5 * MINUTE_MS
@@ -61,7 +64,10 @@ class RollUp:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be written of a cluster: hours that are gone, hours again, hours ahead; in this order."""
+    """What is to be written of a cluster: hours that are gone, hours again, hours ahead; in this order.
+
+    Of the hours of closed periods only differences are written.
+    """
 
     cluster: str
     snapshot: int
@@ -74,6 +80,7 @@ class _Plan:
     again: tuple[Span, ...]
     ahead: tuple[Span, ...]
     slowest: str
+    closed: tuple[ClosedPeriod, ...]
 
 
 def roll_up(
@@ -88,7 +95,8 @@ def roll_up(
     """Write the hours that every watermark has passed by five minutes, and anew those that late data touches.
 
     One worker at a time, under the ledger's lock `rollup`. `everything` writes every hour anew; so does
-    another `time_zone` (the business's: its midnights end rows and days). `progress` hears the cluster, and
+    another `time_zone` (the business's: its midnights end rows and days). The rows of closed periods stay as they are:
+    what is measured otherwise now goes to usage_late, as differences. `progress` hears the cluster, and
     hours done and in all. Raises InputError for a cluster that is not known.
     """
     done: list[RolledCluster] = []
@@ -162,6 +170,7 @@ def _plan(cursor: Cursor, mark: dict[str, object], now_ms: int, time_zone: str, 
         again=_steps(again, step),
         ahead=_steps(range(max(from_ms, rolled_until), until_ms, HOUR_MS), step),
         slowest=str(mark["slowest"] or ""),
+        closed=closed_books(cursor).periods,
     )
 
 
@@ -202,7 +211,6 @@ def _write(
 
     Gives how many rows of usage it has now.
     """
-    from_at, until_at = to_datetime(span[0]), to_datetime(span[1])
     mark = {
         "cluster": [plan.cluster],
         "snapshot_id": [plan.snapshot],
@@ -211,7 +219,12 @@ def _write(
         "longest_hold_ms": [plan.longest_hold_ms],
         "time_zone": [plan.time_zone],
     }
-    days = days_between(*span, plan.time_zone)
+    closed = [each for each in plan.closed if each.start_ms < span[1] and span[0] < each.end_ms]
+    days = [
+        day
+        for day in days_between(*span, plan.time_zone)
+        if not any(each.start_ms <= day.start_ms < each.end_ms for each in closed)
+    ]
     whole = [day for day in days if found and span[0] <= day.start_ms and day.end_ms <= span[1]]
     summed = found.daily(whole) if found and whole else None
     rows = 0
@@ -220,14 +233,15 @@ def _write(
         nonlocal rows
         for table in ("usage", "quota", "lending"):
             if replace:
-                cursor.execute(
-                    f"delete from {table}_hourly "  # noqa: S608
-                    "where cluster = ? and row_start_at >= ? and row_start_at < ?",
-                    [plan.cluster, from_at, until_at],
-                )
+                remove_rows(cursor, f"{table}_hourly", plan.cluster, span, closed)
             if found:
-                written = _insert(ledger, cursor, f"{table}_hourly", found.rows(table))
+                written = insert_rows(ledger, cursor, f"{table}_hourly", found.rows(table), closed)
                 rows = written if table == "usage" else rows
+        if closed:
+            measured = found.rows("usage") if found else None
+            rows += tell_late(
+                ledger, cursor, closed, measured, cluster=plan.cluster, span=span, now_ms=now_ms
+            )
         cursor.execute(
             "delete from usage_daily where cluster = ? and list_contains(?, business_day)",
             [plan.cluster, [day.day for day in days]],
@@ -236,40 +250,17 @@ def _write(
             ledger.insert(cursor, "usage_daily", summed, recorded_at=now_ms)
         for day in days:
             if day not in whole:
-                _sum_day(cursor, plan.cluster, day)
+                sum_day(cursor, plan.cluster, day)
         if mark_ms is not None:
             ledger.insert(cursor, "rollup_marks", pl.DataFrame(mark), recorded_at=now_ms)
 
     ledger.write(
-        f"rollup/{plan.snapshot}/{uuid4().hex}", work, author="rollup", message=f"{plan.cluster} {from_at}"
+        f"rollup/{plan.snapshot}/{uuid4().hex}",
+        work,
+        author="rollup",
+        message=f"{plan.cluster} {to_datetime(span[0])}",
     )
     return rows
-
-
-def _insert(ledger: Ledger, cursor: Cursor, table: str, rows: object) -> int:
-    """Insert a stream of measured rows, times as epoch ms; how many they were."""
-    names = list(ledger.columns(table))
-    values = [f"make_timestamptz({name} * 1000)" if name.endswith("_at") else name for name in names]
-    cursor.register("measured_rows", rows)
-    try:
-        done = cursor.execute(
-            f"insert into {table} ({', '.join(names)}) select {', '.join(values)} from measured_rows"  # noqa: S608
-        ).fetchone()
-    finally:
-        cursor.unregister("measured_rows")
-    return int(done[0]) if done else 0
-
-
-def _sum_day(cursor: Cursor, cluster: str, day: Day) -> None:
-    """Sum one business day of what is written of it."""
-    cursor.execute(
-        "create or replace temp view rows_of_days as "  # noqa: S608
-        f"select *, {quote(day.day)} as business_day from lake.usage_hourly "
-        f"where cluster = {quote(cluster)} and row_start_at >= make_timestamptz({day.start_ms * 1000}) "
-        f"and row_start_at < make_timestamptz({day.end_ms * 1000})"
-    )
-    text = (_QUERIES / "daily.sql").read_text(encoding="utf-8")
-    cursor.execute(f"insert into usage_daily by name {text}")
 
 
 def _steps(hours: Iterable[int], most: int) -> tuple[Span, ...]:

@@ -177,7 +177,7 @@ alter table charges set sorted by (business_day asc, team asc, workload_id asc);
 create table periods_versions (
   period varchar, revision integer, state varchar, calendar varchar, time_zone varchar, start_day varchar, end_day varchar,
   start_at timestamptz, end_at timestamptz, closes_at timestamptz, number bigint, replaces bigint, sha256 varchar, snapshot_id bigint,
-  program varchar, ledger_revision varchar, actor varchar, second varchar, reason varchar, recorded_at timestamptz
+  program varchar, ledger_revision varchar, manifest varchar, actor varchar, second varchar, reason varchar, recorded_at timestamptz
 );
 create table statements (
   statement varchar, number bigint, period varchar, team varchar, department varchar, cost_centre varchar, currency varchar,
