@@ -18,6 +18,7 @@ import typer.rich_utils
 from cli import audit as audit_group
 from cli import config as config_group
 from cli import enforce as enforce_group
+from cli import export as export_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
@@ -125,6 +126,7 @@ app.add_typer(simulate_group, name="simulate")
 app.add_typer(enforce_group.app, name="enforce")
 app.add_typer(plan_group.app, name="plan")
 app.add_typer(audit_group.app, name="audit")
+app.add_typer(export_group.app, name="export")
 app.add_typer(ledger_group.app, name="ledger")
 app.add_typer(config_group.app, name="config")
 app.add_typer(person_group.app, name="person")

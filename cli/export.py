@@ -1,0 +1,98 @@
+"""`quartermaster export …`: files for finance and for other tools: FOCUS, general-ledger entries, plain Parquet."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import output
+from cli.session import session
+from quartermaster.errors import InputError
+
+if TYPE_CHECKING:
+    from analytics.finance.span import Span
+    from analytics.money.calendar import Calendar
+    from quartermaster.config.model import Configuration
+
+app = typer.Typer(no_args_is_help=True, help="Write files for finance and for other tools.")
+Period = Annotated[
+    str | None, typer.Option("--period", "-p", help="A period of the books, as 2026-11 or FY2026-P11.")
+]
+From = Annotated[str | None, typer.Option("--from", help="The first business day, as 2026-11-23.")]
+To = Annotated[str | None, typer.Option("--to", help="The last business day.")]
+Out = Annotated[Path, typer.Option("--output", "-o", help="Write into this file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Tell what was written for machines.")]
+
+
+class Focus(StrEnum):
+    """The version of the specification."""
+
+    v1_2 = "1.2"
+    v1_3 = "1.3"
+
+
+@app.command()
+def focus(
+    context: typer.Context,
+    *,
+    file: Out,
+    period: Period = None,
+    first: From = None,
+    last: To = None,
+    version: Annotated[Focus, typer.Option("--focus", help="Which version of FOCUS.")] = Focus.v1_2,
+    as_json: Json = False,
+) -> None:
+    """Write lines of cost as FOCUS rows, CSV or Parquet by the file's ending.
+
+    A row for each line; the rows add up to the cost of the pools. docs/focus.md tells each column.
+
+    \b
+    Examples:
+      quartermaster export focus --period 2026-11 -o november.csv
+      quartermaster export focus --from 2026-11-23 --to 2026-11-29 -o week.parquet
+      quartermaster export focus --period 2026-11 --focus 1.3 -o november.parquet
+    """
+    from analytics.finance.focus import focus_frames
+    from analytics.finance.written import writer_for
+    from sql.configured import open_configured
+
+    configuration = _configuration(context)
+    span = _span(configuration, period, first, last)
+    write = writer_for(file)
+    with open_configured(configuration, read_only=True) as ledger:
+        frames = focus_frames(ledger, span, configuration.business.accounts, version.value)
+        rows = write(frames, file)
+    _tell(file, rows, f"FOCUS {version.value} of {span.name}", as_json=as_json)
+
+
+def _tell(file: Path, rows: int, what: str, *, as_json: bool) -> None:
+    if as_json:
+        output.emit_json({"file": str(file), "rows": rows, "what": what})
+    else:
+        output.say(f"{file}: {what}, {rows:,} rows")
+
+
+def _configuration(context: typer.Context) -> "Configuration":
+    from quartermaster.config.load import load_configuration
+
+    return load_configuration(session(context).config_path(), os.environ)
+
+
+def _calendar(configuration: "Configuration") -> "Calendar":
+    from analytics.money.calendar import Calendar
+
+    business = configuration.business
+    return Calendar(business.time_zone, business.calendar, business.fiscal_year_start)
+
+
+def _span(configuration: "Configuration", period: str | None, first: str | None, last: str | None) -> "Span":
+    from analytics.finance.span import span_between, span_of
+
+    calendar = _calendar(configuration)
+    if period is not None and first is None and last is None:
+        return span_of(calendar.named(period))
+    if period is None and first is not None and last is not None:
+        return span_between(first, last, calendar)
+    raise InputError("which days?", "name a --period, or both --from and --to")

@@ -1,0 +1,241 @@
+-- rows: the lines of cost of some business days as FOCUS rows, which add up to the pools' cost: a counter-line is the fleet's own
+-- A purchase has two rows: it is billed in one, and in the other, which bills nothing, its cost takes effect.
+-- export_days, export_accounts, export_workloads, export_originals, export_invoices are given; 604,800,000,000 pms are a GPU-hour
+with
+lines as (
+  select
+    c.*,
+    d.period,
+    d.start_ms,
+    d.end_ms,
+    d.period_start_ms,
+    d.period_end_ms,
+    o.business_day < d.period_first_day as corrects_earlier,
+    case when c.kind = 'correction' then coalesce(o.kind, c.detail) else c.kind end as was_kind,
+    case when c.kind = 'correction' then coalesce(nullif(o.detail, ''), c.detail) else c.detail end as was_detail,
+    coalesce(o.measure, c.measure) as was_measure,
+    case when c.kind = 'correction' then coalesce(o.amount, c.amount) else c.amount end as was_amount,
+    coalesce(c.unit_price, o.unit_price) as price,
+    (c.amount::decimal(25, 6) * 1000000)::hugeint as micros,
+    (coalesce(c.unit_price, o.unit_price)::decimal(25, 9) * 1000000000)::hugeint as nanos
+  from charges as c
+  inner join export_days as d on c.business_day = d.business_day
+  left join export_originals as o on c.corrects = o.charge_id
+  where c.business_day >= $first_day and c.business_day < $end_day
+),
+
+sorted_out as (
+  select
+    *,
+    case
+      when kind = 'correction' and detail = 'credit' and account = 'team' then 'Credit'
+      when detail = 'trueup' or was_measure = 'invoice' then 'Adjustment'
+      when was_kind in ('base', 'shared', 'unallocated', 'unavailable', 'unobserved') then 'Usage'
+      when was_measure = 'commitment' and was_amount > 0 and was_kind <> 'clearing' then 'Purchase'
+      when was_amount <= 0 then 'Credit'
+      when price is not null then 'Usage'
+      else 'Adjustment'
+    end as category,
+    case
+      when kind <> 'correction' then null
+      when corrects_earlier is not null then if(corrects_earlier, 'Correction', null)
+      when detail in ('trueup', 'credit') then null
+      else 'Correction'
+    end as class,
+    case
+      when was_measure = 'gpu_hour'
+        then sign(quantity_pms) * ((abs(quantity_pms::hugeint) * 1000000000000 + 302400000000) // 604800000000)
+      else (coalesce(quantity, 0)::decimal(32, 6) * 1000000)::hugeint * 1000000
+    end as metered
+  from lines
+),
+
+-- what is priced follows from the cost, so that price × quantity is the cost: a share rounded to a millionth is no whole quantity
+priced as (
+  select
+    *,
+    category in ('Usage', 'Purchase') as is_priced,
+    -- a price so small that the quantity would have more than 14 digits is taken for none
+    nanos > 0 and abs(micros) < nanos * 100000000000::hugeint as is_divisible,
+    is_divisible or micros = 0 as has_price,
+    case
+      when is_divisible then sign(micros) * ((abs(micros) * 1000000000000000::hugeint + nanos // 2) // nanos)
+      when micros = 0 then metered
+      else sign(micros) * 1000000000000
+    end as priced_quantity,
+    case
+      when has_price then coalesce(price, 0)::decimal(27, 9)
+      else abs(amount)::decimal(27, 9)
+    end as unit,
+    case was_measure
+      when 'gpu_hour' then 'GPU-Hours'
+      when 'cpu_hour' then 'CPU-Hours'
+      when 'memory_gib_hour' then 'GiB-Hours'
+      when 'kwh' then 'kWh'
+      when 'commitment' then 'Commitments'
+      else 'Charges'
+    end as measured_in,
+    was_measure
+    || case when was_kind in ('adjustment', 'clearing') then ':' || was_detail else '' end
+    || '/' || coalesce(nullif(model, ''), '-') as sku,
+    account = 'team'
+    and (was_measure = 'commitment' or (was_kind = 'adjustment' and was_detail = 'commitment')) as of_commitment,
+    was_kind = 'shared' as is_shared,
+    sum(if(was_kind = 'shared', micros, 0)) over origin_so_far as shared_so_far,
+    sum(if(was_kind = 'shared', micros, 0)) over origin as shared_in_all
+  from sorted_out
+  window
+    origin as (partition by business_day, cluster, pool, model, rate_id, kind, was_kind, was_detail),
+    origin_so_far as (
+      partition by business_day, cluster, pool, model, rate_id, kind, was_kind, was_detail
+      order by team, charge_id
+      rows between unbounded preceding and current row
+    )
+),
+
+-- a row for the line; and for a purchase one more, the usage that it pays for
+parted as (
+  select
+    p.*,
+    part.is_effect,
+    if(part.is_effect, 'Usage', p.category) as row_category
+  from priced as p
+  inner join (values (false), (true)) as part (is_effect) on not part.is_effect or p.category = 'Purchase'
+),
+
+shown as (
+  select
+    p.*,
+    a.department,
+    a.cost_centre,
+    w.namespace,
+    w.kind as workload_kind,
+    w.name as workload_name,
+    case when json_valid(w.tags) then if(json_type(w.tags) = 'OBJECT' and w.tags <> '{}', w.tags, null) end as tags,
+    i.invoice_id,
+    coalesce(nullif(a.cost_centre, ''), nullif(a.department, ''), p.team, $fleet_account) as billing_account,
+    case
+      when nullif(a.cost_centre, '') is not null then 'Cost Centre'
+      when nullif(a.department, '') is not null then 'Department'
+      when p.team is not null then 'Team'
+      else 'Fleet'
+    end as billing_account_type,
+    p.cluster || '/' || nullif(p.pool, '') as pool_id
+  from parted as p
+  left join export_accounts as a on p.business_day = a.business_day and p.team = a.team
+  left join export_workloads as w on p.cluster = w.cluster and p.workload_id = w.workload_id
+  left join export_invoices as i on p.period = i.period and p.team is not distinct from i.team and p.currency = i.currency
+)
+
+select
+  if(is_effect, 0, amount)::decimal(18, 6) as billed_cost,
+  billing_account as billing_account_id,
+  billing_account as billing_account_name,
+  billing_account_type,
+  currency as billing_currency,
+  make_timestamptz(period_end_ms * 1000) as billing_period_end,
+  make_timestamptz(period_start_ms * 1000) as billing_period_start,
+  row_category as charge_category,
+  class as charge_class,
+  concat_ws(
+    ' ',
+    case when kind = 'correction' then 'Correction:' end,
+    case
+      when is_effect then 'Commitment taking effect'
+      when category = 'Purchase' then 'Commitment'
+      when detail = 'trueup' then 'Difference to the invoice'
+      when kind = 'correction' and detail = 'credit' then 'Dispute decided for the team'
+      when is_shared then 'Share of ' || was_detail || ' capacity'
+      when was_kind = 'adjustment' and account = 'own' then 'Taken off: ' || was_detail || ' capacity'
+      when was_kind = 'adjustment' then 'Adjustment: ' || was_detail
+      when was_kind = 'clearing' then if(was_amount > 0, 'Borne by the fleet: ', 'Passed on: ') || was_detail
+      when was_kind = 'base' then 'Held capacity'
+      else upper(was_kind[1]) || was_kind[2:] || ' capacity'
+    end,
+    'of ' || coalesce(nullif(model, ''), 'unknown GPUs'),
+    'in pool ' || nullif(pool, '')
+  ) as charge_description,
+  case
+    when row_category = 'Purchase' or was_detail = 'reserved' then 'Recurring'
+    when row_category = 'Adjustment' or detail = 'credit' then 'One-Time'
+    else 'Usage-Based'
+  end as charge_frequency,
+  make_timestamptz(end_ms * 1000) as charge_period_end,
+  make_timestamptz(start_ms * 1000) as charge_period_start,
+  if(of_commitment, 'Usage', null) as commitment_discount_category,
+  if(of_commitment, coalesce(rate_id::varchar, coalesce(pool_id, cluster)), null) as commitment_discount_id,
+  if(of_commitment, 'Commitment for ' || coalesce(pool_id, cluster), null) as commitment_discount_name,
+  (if(
+    of_commitment and row_category in ('Usage', 'Purchase') and class is distinct from 'Correction', priced_quantity, null
+  )::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12) as commitment_discount_quantity,
+  if(of_commitment and row_category = 'Usage', 'Used', null) as commitment_discount_status,
+  if(of_commitment, 'Fixed sum', null) as commitment_discount_type,
+  if(commitment_discount_quantity is null, null, if(has_price, measured_in, 'Charges')) as commitment_discount_unit,
+  (if(row_category = 'Usage', if(is_effect, 0, metered), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
+    as consumed_quantity,
+  if(row_category = 'Usage', measured_in, null) as consumed_unit,
+  billed_cost as contracted_cost,
+  if(is_priced, unit, null) as contracted_unit_price,
+  if(row_category = 'Purchase', 0, amount)::decimal(18, 6) as effective_cost,
+  invoice_id,
+  $provider as invoice_issuer_name,
+  billed_cost as list_cost,
+  contracted_unit_price as list_unit_price,
+  case when row_category not in ('Usage', 'Purchase') then null when is_effect then 'Committed' else 'Standard' end
+    as pricing_category,
+  (if(is_priced, if(is_effect, 0, priced_quantity), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
+    as pricing_quantity,
+  if(is_priced, if(has_price, measured_in, 'Charges'), null) as pricing_unit,
+  $provider as provider_name,
+  $provider as publisher_name,
+  if(workload_id is null, pool_id, cluster || '/' || workload_id) as resource_id,
+  if(workload_id is null, nullif(pool, ''), coalesce(namespace || '/', '') || workload_name) as resource_name,
+  if(resource_id is null, null, if(workload_id is null, 'Pool', coalesce(nullif(workload_kind, ''), 'Workload'))) as resource_type,
+  'Compute' as service_category,
+  'GPU Fleet' as service_name,
+  'Other (Compute)' as service_subcategory,
+  if(is_priced, sku, null) as sku_id,
+  if(is_priced, measured_in || if(was_kind in ('adjustment', 'clearing'), ' ' || was_detail, ''), null) as sku_meter,
+  if(
+    is_priced and was_measure = 'gpu_hour', json_object('GpuCount', 1, 'x_Model', coalesce(nullif(model, ''), '-'))::varchar, null
+  ) as sku_price_details,
+  if(is_priced, sku || '@' || coalesce(rate_id::varchar, '-') || if(has_price, '', '/charge'), null) as sku_price_id,
+  team as sub_account_id,
+  team as sub_account_name,
+  if(team is null, null, 'Team') as sub_account_type,
+  tags,
+  $provider as service_provider_name,
+  $provider as host_provider_name,
+  if(is_shared, 'shared-' || was_detail, null) as allocated_method_id,
+  if(
+    is_shared and shared_in_all <> 0,
+    '{"Elements":[{"AllocatedRatio":'
+    || (
+      (
+        (shared_so_far * 1000000000000 // shared_in_all)
+        - ((shared_so_far - micros) * 1000000000000 // shared_in_all)
+      )::decimal(26, 0)
+      * 0.000000000001::decimal(12, 12)
+    )::varchar
+    || ',"UsageUnit":"GPU-Hours"}]}',
+    null
+  ) as allocated_method_details,
+  if(is_shared, team, null) as allocated_resource_id,
+  if(is_shared, team, null) as allocated_resource_name,
+  null::varchar as allocated_tags,
+  account as x_account,
+  business_day as x_business_day,
+  charge_id::varchar as x_charge_id,
+  cluster as x_cluster,
+  corrects::varchar as x_corrects_charge_id,
+  cost_centre as x_cost_centre,
+  department as x_department,
+  nullif(detail, '') as x_detail,
+  kind as x_kind,
+  measure as x_measure,
+  model as x_model,
+  period as x_period,
+  pool as x_pool,
+  rate_id::varchar as x_rate_id
+from shown
+order by business_day, account desc, cluster, pool, model, team, kind, detail, workload_id, charge_id, is_effect

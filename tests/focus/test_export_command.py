@@ -1,0 +1,89 @@
+"""`quartermaster export …`: from a configuration and a ledger on disk to finance's files."""
+
+import csv
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.main import app
+from quartermaster.errors import InputError, LedgerError
+from tests.focus.lines import every_kind
+from tests.ledgers import new_ledger
+
+YAML = """
+ledger: {path: ledger}
+business: {time_zone: Europe/Berlin, accounts: {provider: Our GPUs, fleet: CC-0}}
+clusters: [{name: demo, dcgm: {targets: ["http://127.0.0.1:9400/metrics"]}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a configuration and a ledger of a month's lines."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "quartermaster.yaml").write_text(YAML)
+    with new_ledger(folder / "ledger") as ledger:
+        every_kind().write(ledger)
+    return folder
+
+
+def run(site: Path, *arguments: str) -> Result:
+    """The command's result; its errors are raised."""
+    result = CliRunner().invoke(app, ["--config", str(site / "quartermaster.yaml"), "export", *arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def november() -> Decimal:
+    """What all pools cost in November."""
+    return sum((row["amount"] for row in every_kind().rows if row["business_day"] > "2026-11"), Decimal(0))
+
+
+def test_focus_of_a_period_as_csv(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "november.csv"
+    told = run(site, "focus", "--period", "2026-11", "-o", str(file))
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert told.stdout.split() == f"{file}: FOCUS 1.2 of 2026-11, {len(rows)} rows".split()
+    assert sum(Decimal(row["BilledCost"]) for row in rows) == november()
+    assert {row["ProviderName"] for row in rows} == {"Our GPUs"}
+    assert "CC-0" in {row["BillingAccountId"] for row in rows}
+
+
+def test_focus_of_some_days_as_parquet_in_another_version(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "days.parquet"
+    days = ("--from", "2026-11-24", "--to", "2026-11-24", "--focus", "1.3", "--json")
+    told = json.loads(run(site, "focus", *days, "-o", str(file)).stdout)
+    frame = pl.read_parquet(file)
+    assert told == {"file": str(file), "rows": len(frame), "what": "FOCUS 1.3 of 2026-11-24..2026-11-24"}
+    assert set(frame["x_Kind"]) == {"correction"}
+    assert "HostProviderName" in frame.columns
+
+
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [
+        ((), "which days"),
+        (("--period", "2026-11", "--from", "2026-11-01"), "which days"),
+        (("--from", "2026-11-01"), "which days"),
+        (("--period", "FY2026-P11"), "no period of this calendar"),
+        (("--from", "yesterday", "--to", "2026-11-01"), "no day"),
+    ],
+)
+def test_days_that_are_not_said_or_make_no_sense_are_refused(
+    site: Path, tmp_path: Path, days: tuple[str, ...], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        run(site, "focus", *days, "-o", str(tmp_path / "f.csv"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_ledger_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "quartermaster.yaml").write_text(YAML)
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        run(tmp_path, "focus", "--period", "2026-11", "-o", str(tmp_path / "f.csv"))
