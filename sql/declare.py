@@ -19,6 +19,7 @@ from sql.ledger import Ledger
 from sql.pricelists import PriceList, in_force, new_versions, price_lists, rate_rows
 
 _RATES = (Path(__file__).parent / "queries" / "declare" / "rates.sql").read_text(encoding="utf-8")
+_NAMES = ("card", "signal", "team", "cluster_glob")
 _BOOKKEEPING = ("start_at", "end_at", "revision", "recorded_at")
 _Id = tuple[Any, ...]
 
@@ -83,7 +84,7 @@ def _declare_kind(
 
 def _read(ledger: Ledger, kind: Kind) -> _Held:
     ids = ", ".join(kind.ids)
-    ours = "where source = 'configuration'" if kind.view == "quotas" else ""
+    ours = "where source = 'configuration'" if kind.view in {"quotas", "cards"} else ""
     rows = ledger.query(f"from {kind.view} {ours} order by {ids}, start_at")
     last = ledger.query(
         f"select {ids}, start_at, max(revision) as revision from {kind.view}_versions group by all"  # noqa: S608
@@ -137,7 +138,7 @@ def _end_moves(ledger: Ledger, now_ms: int, changes: _Changes) -> None:
 
 def _sentence(kind: Kind, was: Span[Row] | None, now: Span[Row] | None) -> str:
     content = (now or was or Span(0, 0, {})).content
-    name = content.get("card") or content.get("signal") or content["team"]
+    name = next(content[name] for name in _NAMES if content.get(name))
     pool = f" in {content['pool']} of {content['cluster']}" if "pool" in content else ""
     subject = f"{kind.title} {name}{pool}"
     if now is None:
@@ -177,7 +178,7 @@ def _put_prices(held: _Held, lists: dict[str, list[PriceList]]) -> None:
     for spans in held.spans.values():
         for span in spans:
             found = in_force(lists.get(span.content["card"], []), span.start_at)
-            span.content["prices"] = found.prices if found else ()
+            span.content["prices"] = found.lines if found else ()
 
 
 def _add_prices(settled: Sequence[Span[Row]], lists: dict[str, list[PriceList]], changes: _Changes) -> None:

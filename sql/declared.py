@@ -1,17 +1,19 @@
 """What a configuration wishes to stand in the ledger: rows of teams, rules, quotas, floors and cards, with
 their spans."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from quartermaster.config.model import Configuration
-from quartermaster.config.prices import RateCardPart
+from quartermaster.config.prices import PricePart, RateCardPart
 from quartermaster.config.teams import GuaranteePart, TeamRulePart
 from quartermaster.ids import content_id
 from quartermaster.team import glob_matches, pattern_id
 from quartermaster.threshold import HOUSE_FLOORS
 from quartermaster.timeline import Wish
+from sql.pricelists import PriceLine
 
 Row = dict[str, Any]
 
@@ -38,6 +40,7 @@ RULES = Kind("team_rules", ("rule_id",), "rule")
 QUOTAS = Kind("quotas", ("cluster", "quota_id"), "guarantee")
 FLOORS = Kind("thresholds", ("threshold_id",), "threshold", cuts=False)
 CARDS = Kind("cards", ("card_id",), "rate card", exclusive=True)
+TARIFFS = Kind("tariffs", ("tariff_id",), "tariff")
 
 
 def wishes(configuration: Configuration) -> Mapping[Kind, list[Wish[Row]]]:
@@ -49,6 +52,7 @@ def wishes(configuration: Configuration) -> Mapping[Kind, list[Wish[Row]]]:
         QUOTAS: list(_quotas(configuration)),
         FLOORS: list(_floors(configuration)),
         CARDS: list(_cards(configuration)),
+        TARIFFS: list(_tariffs(configuration)),
     }
 
 
@@ -127,18 +131,73 @@ def _cards(configuration: Configuration) -> Iterator[Wish[Row]]:
     nexts = [*(card.start_at for card in cards[1:]), None][: len(cards)]
     for card, next_start in zip(cards, nexts, strict=True):
         end = card.end_at if card.end_at is not None else next_start
-        yield Wish(card.start_at, end, _card_row(card, configuration.business.currency))
+        yield Wish(card.start_at, end, card_row(card, configuration, "configuration"))
 
 
-def _card_row(card: RateCardPart, currency: str) -> Row:
+def card_row(card: RateCardPart, configuration: Configuration, source: str) -> Row:
+    """The content of a card's row; its `prices` are its price list, a line for each pool that is bought as a
+    price asks."""
     return {
         "card_id": content_id("card", card.card),
         "card": card.card,
-        "currency": card.currency or currency,
+        "currency": card.currency or configuration.business.currency,
         "share_unallocated": card.unallocated,
         "share_unavailable": card.unavailable,
         "share_unobserved": card.unobserved,
         "bill_faulted": card.bill_faulted,
+        "terms": _terms(card),
         "author": card.author,
-        "prices": tuple((price.cluster, price.pool, price.model, price.gpu_hour) for price in card.prices),
+        "source": source,
+        "prices": tuple(line for price in card.prices for line in _price_lines(price, configuration)),
     }
+
+
+def _price_lines(price: PricePart, configuration: Configuration) -> Iterator[PriceLine]:
+    prices = tuple(sorted(price.prices.items()))
+    if price.purchase is None:
+        yield PriceLine(price.cluster, price.pool, price.model, price.profile, None, prices)
+        return
+    for pool in configuration.pools:
+        if pool.purchase == price.purchase and glob_matches(price.pool, pool.name):
+            yield PriceLine(price.cluster, pool.name, price.model, price.profile, price.purchase, prices)
+
+
+def _terms(card: RateCardPart) -> str:
+    """What the card says beyond its columns, as JSON; what is as by default is left out."""
+    said: Row = {
+        "weights": dict(card.weights),
+        "system_namespaces": list(card.system_namespaces),
+        "discounts": [[each.team, each.off] for each in card.discounts],
+        "commitments": [
+            {
+                "team": each.team,
+                "pool": each.pool,
+                "cluster": each.cluster,
+                "parts": each.gpus,
+                "month": f"{each.month:f}",
+            }
+            for each in card.commitments
+        ],
+        "bill_energy": card.bill_energy,
+    }
+    if card.system_namespaces:
+        said["system"] = card.system
+    if card.lost != "bill":
+        said |= {"lost": card.lost, "lost_at_most_ms": card.lost_at_most_ms}
+    if any(price.idle is not None for price in card.prices):
+        said["idle_coverage_permille"] = card.idle_coverage_permille
+    return json.dumps({name: value for name, value in said.items() if value}, sort_keys=True)
+
+
+def _tariffs(configuration: Configuration) -> Iterator[Wish[Row]]:
+    for tariff in configuration.tariffs:
+        row: Row = {
+            "tariff_id": content_id("tariff", tariff.cluster),
+            "cluster_glob": tariff.cluster,
+            "kwh_price": tariff.kwh.normalize(),
+            "currency": tariff.currency or configuration.business.currency,
+            "pue_permille": tariff.pue_permille,
+            "grams_per_kwh": None if tariff.grams_per_kwh is None else tariff.grams_per_kwh.normalize(),
+            "author": tariff.author,
+        }
+        yield Wish(tariff.start_at, tariff.end_at, row)

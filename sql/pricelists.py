@@ -3,17 +3,29 @@ list."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from quartermaster.ids import content_id
 from quartermaster.timeline import Span
 
-Prices = tuple[
-    tuple[str, str, str, Decimal], ...
-]  # cluster, pool and model patterns; the price of a GPU-hour
+_UNITS = {"cpu_hour": "vCPU-Hours", "memory_gib_hour": "GiB-Hours"}
 _FOREVER = 2**63
+
+
+@dataclass(frozen=True)
+class PriceLine:
+    """What is priced, by patterns, and its prices by measure, in order of name. A purchase names its pool."""
+
+    cluster: str
+    pool: str
+    model: str
+    profile: str
+    purchase: str | None
+    prices: tuple[tuple[str, Decimal], ...]
 
 
 @dataclass(frozen=True)
@@ -24,7 +36,7 @@ class PriceList:
     start_at: int
     end_at: int | None
     currency: str
-    prices: Prices
+    lines: tuple[PriceLine, ...]
 
 
 def price_lists(rates: Iterable[dict[str, Any]]) -> dict[str, list[PriceList]]:
@@ -35,13 +47,20 @@ def price_lists(rates: Iterable[dict[str, Any]]) -> dict[str, list[PriceList]]:
         rows[rate["card"], rate["version"]].append(rate)
     lists = defaultdict[str, list[PriceList]](list)
     for (card, version), entries in rows.items():
-        prices = tuple(
-            (row["cluster_glob"], row["pool_glob"], row["model_glob"], Decimal(row["price"]).normalize())
-            for row in entries
-        )
+        lines = tuple(_line(list(of_it)) for _, of_it in groupby(entries, key=itemgetter("position")))
         head = entries[0]
-        lists[card].append(PriceList(version, head["start_at"], head["end_at"], head["currency"], prices))
+        lists[card].append(PriceList(version, head["start_at"], head["end_at"], head["currency"], lines))
     return dict(lists)
+
+
+def _line(rates: list[dict[str, Any]]) -> PriceLine:
+    head = rates[0]
+    prices = tuple(sorted((row["measure"], Decimal(row["price"]).normalize()) for row in rates))
+    return PriceLine(
+        *(head["cluster_glob"], head["pool_glob"], head["model_glob"], head["profile_glob"] or "*"),
+        head["purchase"],
+        prices,
+    )
 
 
 def in_force(lists: Sequence[PriceList], instant_ms: int) -> PriceList | None:
@@ -53,7 +72,7 @@ def in_force(lists: Sequence[PriceList], instant_ms: int) -> PriceList | None:
 def new_versions(span: Span[dict[str, Any]], lists: Sequence[PriceList]) -> list[PriceList]:
     """The versions that must be added so that throughout the card's span its prices are in force; none where
     they are."""
-    prices = tuple((*globs, price.normalize()) for *globs, price in span.content["prices"])
+    lines = tuple(_normal(line) for line in span.content["prices"])
     currency = span.content["currency"]
     end = span.end_at or _FOREVER
     edges = {span.start_at, *(edge for entry in lists for edge in (entry.start_at, entry.end_at or _FOREVER))}
@@ -62,35 +81,46 @@ def new_versions(span: Span[dict[str, Any]], lists: Sequence[PriceList]) -> list
     starts = sorted(edge for edge in edges if span.start_at <= edge < end)
     for start, stop in zip(starts, [*starts[1:], end], strict=True):
         held = in_force(lists, start)
-        if held is not None and (held.prices, held.currency) == (prices, currency):
+        if held is not None and (held.lines, held.currency) == (lines, currency):
             continue
         stop_at = None if stop == _FOREVER else stop
         if added and added[-1].end_at == start:
-            added[-1] = PriceList(added[-1].version, added[-1].start_at, stop_at, currency, prices)
+            added[-1] = PriceList(added[-1].version, added[-1].start_at, stop_at, currency, lines)
         else:
             version += 1
-            added.append(PriceList(version, start, stop_at, currency, prices))
+            added.append(PriceList(version, start, stop_at, currency, lines))
     return added
 
 
+def _normal(line: PriceLine) -> PriceLine:
+    return replace(line, prices=tuple((measure, price.normalize()) for measure, price in line.prices))
+
+
 def rate_rows(card: str, author: str, entry: PriceList) -> list[dict[str, Any]]:
-    """The rows of `rates` of one version."""
+    """The rows of `rates` of one version: one for each price of each line."""
     return [
         {
-            "rate_id": content_id("rate", card, entry.version, position),
+            "rate_id": content_id("rate", card, entry.version, position, *_measured(measure)),
             "card": card,
             "version": entry.version,
             "position": position,
-            "cluster_glob": cluster,
-            "pool_glob": pool,
-            "model_glob": model,
-            "measure": "gpu_hour",
-            "unit": "GPU-Hours",
+            "cluster_glob": line.cluster,
+            "pool_glob": line.pool,
+            "model_glob": line.model,
+            "profile_glob": line.profile,
+            "purchase": line.purchase,
+            "measure": measure,
+            "unit": _UNITS.get(measure, "GPU-Hours"),
             "price": f"{price:f}",
             "currency": entry.currency,
             "start_at": entry.start_at,
             "end_at": entry.end_at,
             "author": author,
         }
-        for position, (cluster, pool, model, price) in enumerate(entry.prices)
+        for position, line in enumerate(entry.lines)
+        for measure, price in line.prices
     ]
+
+
+def _measured(measure: str) -> tuple[str, ...]:
+    return () if measure == "gpu_hour" else (measure,)

@@ -7,39 +7,14 @@ import polars as pl
 
 from analytics.business import Day, business_day
 from analytics.money.due import all_days, due_days, due_key
+from analytics.money.pricing import lay_facts, lay_profiles, make_lines
 from analytics.money.queries import books_sql
-from analytics.money.rates import FOREVER_MS, Prices, money_sql, read_prices
-from quartermaster.clock import HOUR_MS, to_datetime, to_iso
+from analytics.money.rates import Prices, money_sql, read_prices
+from analytics.money.segments import DAY, Used, day_rows, lay, lay_segments
+from quartermaster.clock import to_datetime, to_iso
 from quartermaster.errors import LedgerError
-from quartermaster.parts import GPU_PARTS
 from sql.closed import closed_books
 from sql.ledger import Cursor, Ledger
-
-NANO = 1_000_000_000
-NANO_GPU_HOUR_PMS = GPU_PARTS * HOUR_MS * 1000  # pms × price in 10⁻⁹ ÷ this = 10⁻⁶ of the currency
-
-_INSTANT = pl.Datetime("ms", "UTC")
-_DAY = pl.Schema({"business_day": pl.String(), "start_at": _INSTANT, "end_at": _INSTANT})
-_SEGMENT = pl.Schema(
-    {
-        "segment": pl.Int64(),
-        "cluster": pl.String(),
-        "pool": pl.String(),
-        "model": pl.String(),
-        "business_day": pl.String(),
-        "day_start_at": _INSTANT,
-        "day_end_at": _INSTANT,
-        "start_at": _INSTANT,
-        "end_at": _INSTANT,
-        "rate_id": pl.Int64(),
-        "price_nano": pl.Int64(),
-        "currency": pl.String(),
-        "share_unallocated": pl.String(),
-        "share_unavailable": pl.String(),
-        "share_unobserved": pl.String(),
-        "bill_faulted": pl.Boolean(),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +25,6 @@ class Charged:
     changed_days: tuple[str, ...]  # of these, those whose lines were replaced; the others were right already
     lines: int  # of all the days that were looked at
     unpriced_until_ms: int | None  # usage before it has no charges: no rate card had begun. None: all has
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """The span in which a day, cluster, pool and model have usage."""
-
-    business_day: str
-    cluster: str
-    pool: str | None
-    model: str | None
-    start_ms: int
-    end_ms: int
 
 
 def charge(
@@ -83,14 +46,18 @@ def charge(
     with ledger.exclusive("charges"), ledger.reading() as cursor:  # all of one state of the ledger
         row = cursor.execute("select id from ducklake_current_snapshot('lake')").fetchone()
         snapshot_id = int(row[0]) if row else 0
+        prices = read_prices(cursor)
         if days is not None:
             chosen, key = [business_day(day, time_zone) for day in days], f"charges/named/{snapshot_id}"
         else:
             key = due_key(snapshot_id, time_zone)
-            chosen = all_days(cursor, time_zone) if everything else due_days(cursor, snapshot_id, time_zone)
+            chosen = (
+                all_days(cursor, time_zone)
+                if everything
+                else due_days(cursor, snapshot_id, time_zone, prices)
+            )
         closed = closed_books(cursor)
         chosen = [day for day in chosen if closed.of_day(day.day) is None]
-        prices = read_prices(cursor)
         used = lay_lines(cursor, chosen, prices)
         lines: int = cursor.sql("select count(*) as lines from new_lines").pl().item()
         changed: list[str] = cursor.sql(money_sql("changed_days")).pl().get_column("business_day").to_list()
@@ -105,50 +72,15 @@ def lay_lines(cursor: Cursor, days: Sequence[Day], prices: Prices) -> "list[Used
 
     Gives what usage there is, unpriced too. Raises as `charge` does.
     """
-    _lay(cursor, "business_days", _DAY, [(d.day, *_datetimes(d.start_ms, d.end_ms)) for d in days])
+    lay(cursor, "business_days", DAY, day_rows(days))
+    lay_profiles(cursor, prices)
     used = [Used(**row) for row in cursor.sql(money_sql("used")).pl().iter_rows(named=True)]
-    _lay(cursor, "segments", _SEGMENT, _segments(prices, used, {day.day: day for day in days}))
+    lay_segments(cursor, prices, used, {day.day: day for day in days})
     _refuse_misfits(cursor, prices)
-    cursor.execute(
-        f"create or replace temp table new_lines as {money_sql('lines')}",
-        {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS},
-    )
+    lay_facts(cursor, prices, {one.cluster for one in used}, days)
+    make_lines(cursor, prices)
     cursor.execute(f"insert into new_lines by name {books_sql('true_up')}")
     return used
-
-
-def _segments(prices: Prices, used: Sequence[Used], days: dict[str, Day]) -> list[tuple[object, ...]]:
-    """What of each used day, pool and model one rate and one card price, as rows of the frame `segments`."""
-    rows: list[tuple[object, ...]] = []
-    for one in used:
-        day = days[one.business_day]
-        begin = FOREVER_MS if prices.start_ms is None else prices.start_ms
-        spans = prices.spans(
-            one.cluster,
-            one.pool or "",
-            one.model or "",
-            max(one.start_ms, begin),
-            min(one.end_ms, day.end_ms),
-        )
-        for span in spans:
-            # the day's first and last segment reach to its ends, whatever part of it has usage yet
-            start = max(day.start_ms, begin) if span is spans[0] else span.start_ms
-            end = day.end_ms if span is spans[-1] else span.end_ms
-            card, rate = span.card, span.rate
-            rows.append(
-                (
-                    *(len(rows), one.cluster, one.pool, one.model, one.business_day),
-                    *_datetimes(day.start_ms, day.end_ms, start, end),
-                    *(rate.rate_id, int(rate.price * NANO), card.currency),
-                    *(
-                        card.share_unallocated,
-                        card.share_unavailable,
-                        card.share_unobserved,
-                        card.bill_faulted,
-                    ),
-                )
-            )
-    return rows
 
 
 def _refuse_misfits(cursor: Cursor, prices: Prices) -> None:
@@ -180,11 +112,3 @@ def _unpriced_until(prices: Prices, used: Sequence[Used]) -> int | None:
     if prices.start_ms is None:
         return max((one.end_ms for one in used), default=None)
     return prices.start_ms if any(one.start_ms < prices.start_ms for one in used) else None
-
-
-def _datetimes(*instants_ms: int) -> "list[object]":
-    return [to_datetime(instant) for instant in instants_ms]
-
-
-def _lay(cursor: Cursor, name: str, schema: pl.Schema, rows: list[tuple[object, ...]]) -> None:
-    cursor.register(name, pl.DataFrame(rows, schema=schema, orient="row"))

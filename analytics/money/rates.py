@@ -1,10 +1,14 @@
 """Prices: which rate holds for a cluster, pool and model at an instant. No price is an error, never zero."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.resources import files
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any
 
+from analytics.money.terms import DEFAULTS, Terms, read_terms
 from quartermaster.clock import to_iso
 from quartermaster.errors import ConfigurationError
 from quartermaster.team import glob_matches
@@ -21,10 +25,20 @@ class Card:
     start_ms: int
     end_ms: int
     currency: str
-    share_unallocated: str = "own"  # own | none | even | held | guarantee
+    share_unallocated: str = "own"  # own | none | even | held | guarantee | weighted
     share_unavailable: str = "own"
     share_unobserved: str = "own"
     bill_faulted: bool = False  # whether held time on a broken device or node is the team's cost
+    terms: Terms = DEFAULTS
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another price of the same line: of borrowed time, of a CPU's hour, …"""
+
+    measure: str
+    rate_id: int
+    price: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +55,21 @@ class Rate:
     price: Decimal
     start_ms: int
     end_ms: int
+    profile_glob: str = "*"
+    others: tuple[Variant, ...] = ()  # the line's other prices, in order of measure
 
-    def matches(self, cluster: str, pool: str, model: str) -> bool:
-        """Whether all three globs match; letters' case counts."""
+    def matches(self, cluster: str, pool: str, model: str, profile: str = "") -> bool:
+        """Whether all four globs match; letters' case counts. A whole GPU's profile is empty."""
         return (
             glob_matches(self.cluster_glob, cluster)
             and glob_matches(self.pool_glob, pool)
             and glob_matches(self.model_glob, model)
+            and glob_matches(self.profile_glob, profile)
         )
+
+    def other(self, measure: str) -> Variant | None:
+        """The line's price of another measure, as `borrowed`; None where it has none."""
+        return next((each for each in self.others if each.measure == measure), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +83,24 @@ class Priced:
 
 
 @dataclass(frozen=True, slots=True)
+class Tariff:
+    """What electricity costs while it holds, in the clusters that its glob matches; the longest glob counts."""
+
+    cluster_glob: str
+    start_ms: int
+    end_ms: int
+    kwh_price: Decimal
+    currency: str
+    pue_permille: int
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     """All cards and rates that the ledger knows, of every version."""
 
     cards: tuple[Card, ...]
     rates: tuple[Rate, ...]
+    tariffs: tuple[Tariff, ...] = ()
 
     @property
     def start_ms(self) -> int | None:
@@ -84,12 +118,42 @@ class Prices:
         found = [self.card_at(instant) for instant in sorted(instants) if start_ms <= instant < end_ms]
         return list(dict.fromkeys(card for card in found if card is not None))
 
-    def at(self, cluster: str, pool: str, model: str, instant_ms: int) -> tuple[Card, Rate]:
+    @property
+    def profile_globs(self) -> set[str]:
+        """The patterns for MIG profiles that have a price of their own."""
+        return {rate.profile_glob for rate in self.rates} - {"*"}
+
+    @property
+    def measures(self) -> set[str]:
+        """What there is any price for, beside the GPU-hour."""
+        return {each.measure for rate in self.rates for each in rate.others}
+
+    @property
+    def lost_at_most_ms(self) -> int:
+        """How long before an owner's return work may count as lost, by any card; 0: none credits it."""
+        return max((card.terms.lost_at_most_ms for card in self.cards if card.terms.lost_permille), default=0)
+
+    def tariff_spans(self, cluster: str, start_ms: int, end_ms: int) -> list[tuple[int, int, Tariff]]:
+        """The tariffs of a cluster between two instants, each with its span there, in order."""
+        known = [one for one in self.tariffs if glob_matches(one.cluster_glob, cluster)]
+        changes = {edge for one in known for edge in (one.start_ms, one.end_ms) if start_ms < edge < end_ms}
+        found: list[tuple[int, int, Tariff]] = []
+        for start, end in pairwise([start_ms, *sorted(changes), end_ms]):
+            here = [one for one in known if one.start_ms <= start < one.end_ms]
+            if here:
+                longest = max(here, key=lambda one: (len(one.cluster_glob), one.cluster_glob))
+                found.append((start, end, longest))
+        return found
+
+    def at(
+        self, cluster: str, pool: str, model: str, instant_ms: int, profile: str = ""
+    ) -> tuple[Card, Rate]:
         """The card in force and its first matching rate (of its highest version).
 
         Raises ConfigurationError, with the model and the pool, when no card is in force or no rate matches.
         """
-        what = f"no price for {model or 'an unknown GPU'} in pool {pool or '(none)'} of cluster {cluster}"
+        named = " ".join(filter(None, (model or "an unknown GPU", profile)))
+        what = f"no price for {named} in pool {pool or '(none)'} of cluster {cluster}"
         card = self.card_at(instant_ms)
         if card is None:
             raise ConfigurationError(
@@ -100,7 +164,9 @@ class Prices:
             one for one in self.rates if one.card == card.card and one.start_ms <= instant_ms < one.end_ms
         ]
         version = max((one.version for one in rates), default=0)
-        matching = [one for one in rates if one.version == version and one.matches(cluster, pool, model)]
+        matching = [
+            one for one in rates if one.version == version and one.matches(cluster, pool, model, profile)
+        ]
         if not matching:
             raise ConfigurationError(
                 f"{what} at {to_iso(instant_ms)}: no line of rate card {card.card} matches",
@@ -108,7 +174,9 @@ class Prices:
             )
         return card, min(matching, key=lambda one: (one.position, one.rate_id))
 
-    def spans(self, cluster: str, pool: str, model: str, start_ms: int, end_ms: int) -> list[Priced]:
+    def spans(
+        self, cluster: str, pool: str, model: str, start_ms: int, end_ms: int, *, profile: str = ""
+    ) -> list[Priced]:
         """What holds from `start_ms` (or when charging begins) to `end_ms`, in order, without holes.
 
         Raises ConfigurationError as `at` does.
@@ -125,7 +193,7 @@ class Prices:
         for start, end in pairwise(edges):
             if start >= end:
                 continue
-            card, rate = self.at(cluster, pool, model, start)
+            card, rate = self.at(cluster, pool, model, start, profile)
             if spans and (spans[-1].card, spans[-1].rate) == (card, rate):
                 start = spans.pop().start_ms  # noqa: PLW2901
             spans.append(Priced(start, end, card, rate))
@@ -138,9 +206,30 @@ def read_prices(cursor: Cursor) -> Prices:
     cards = cursor.execute(money_sql("cards"), forever).pl()
     rates = cursor.execute(money_sql("rates"), forever).pl()
     return Prices(
-        cards=tuple(Card(**row) for row in cards.iter_rows(named=True)),
-        rates=tuple(Rate(**row) for row in rates.iter_rows(named=True)),
+        cards=tuple(_card(row) for row in cards.iter_rows(named=True)),
+        rates=tuple(_lines(rates.to_dicts())),
+        tariffs=tuple(
+            Tariff(**row) for row in cursor.execute(money_sql("tariffs"), forever).pl().iter_rows(named=True)
+        ),
     )
+
+
+def _card(row: dict[str, Any]) -> Card:
+    terms = read_terms(row.pop("terms"))
+    return Card(**row, terms=terms)
+
+
+def _lines(rows: list[dict[str, Any]]) -> Iterator[Rate]:
+    """The price lines, from the rows of their measures. A line without a price of the GPU-hour is none."""
+    for _, of_it in groupby(rows, key=itemgetter("card", "version", "position")):
+        prices = list(of_it)
+        base = next((row for row in prices if row["measure"] == "gpu_hour"), None)
+        if base is None:
+            continue
+        others = tuple(
+            Variant(row["measure"], row["rate_id"], row["price"]) for row in prices if row is not base
+        )
+        yield Rate(**{name: value for name, value in base.items() if name != "measure"}, others=others)
 
 
 def money_sql(name: str) -> str:

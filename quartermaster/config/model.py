@@ -9,6 +9,8 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from quartermaster.config import units
+from quartermaster.config.accounts import AccountsPart
+from quartermaster.config.books import BudgetPart, Day
 from quartermaster.config.clusters import ClusterPart
 from quartermaster.config.fields import (
     CATALOGS,
@@ -26,7 +28,7 @@ from quartermaster.config.fields import (
 from quartermaster.config.findings import FindingsPart
 from quartermaster.config.notify import NotifyPart
 from quartermaster.config.policy import PolicyPart
-from quartermaster.config.prices import RateCardPart
+from quartermaster.config.prices import RateCardPart, TariffPart
 from quartermaster.config.teams import GuaranteePart, PoolPart, TeamPart, TeamRulePart
 
 Signal = Literal["gr_engine", "gpu_util", "sm", "tensor", "dram", "mem_copy", "power"]
@@ -51,12 +53,31 @@ class LedgerPart(Part):
 
 
 class BusinessPart(Part):
-    """In whose days and money the bills are."""
+    """In whose days and money the bills are, and how their books close."""
 
     time_zone: TimeZone = "UTC"
     """The IANA time zone whose midnights end a business day, and whose months are the periods."""
     currency: Currency = "EUR"
     """The currency (ISO 4217) of rate cards that name none."""
+    calendar: Literal["month", "4-4-5"] = "month"
+    """The periods whose books close: calendar months, or quarters of four, four and five weeks."""
+    fiscal_year_start: Day | None = None
+    """The first day of any one fiscal year, for `4-4-5`. Every year begins on its weekday, as near to its date as can
+    be; where that gives a year of 53 weeks, the last period has the sixth."""
+    grace_ms: DurationMs = as_written("5d", alias="grace")
+    """How long after its end a period waits for late data and invoices before it may be closed."""
+    two_persons: bool = False
+    """Whether an author of prices that hold in a period needs somebody else's confirmation to close it."""
+    books: AnyPath = as_written("books")
+    """The folder into which closed periods are written, relative to this file."""
+    accounts: AccountsPart = as_written({})
+    """Under which names finance books it."""
+
+    @model_validator(mode="after")
+    def _year_of_weeks(self) -> "BusinessPart":
+        if (self.calendar == "4-4-5") != (self.fiscal_year_start is not None):
+            raise ValueError("fiscal_year_start: it goes with calendar 4-4-5, which needs it")
+        return self
 
 
 class ThresholdPart(Part):
@@ -129,7 +150,7 @@ class Configuration(Part):
     ledger: LedgerPart = as_written({})
     """Where the ledger is."""
     business: BusinessPart = as_written({})
-    """In whose days and money the bills are."""
+    """In whose days and money the bills are, and how their books close."""
     clusters: tuple[ClusterPart, ...] = Field(min_length=1)
     """The clusters that are measured."""
     pools: tuple[PoolPart, ...] = ()
@@ -142,6 +163,10 @@ class Configuration(Part):
     """What is promised to whom."""
     rate_cards: tuple[RateCardPart, ...] = ()
     """What GPUs cost."""
+    tariffs: tuple[TariffPart, ...] = ()
+    """What electricity costs, and what it emits."""
+    budgets: tuple[BudgetPart, ...] = ()
+    """What teams mean to spend."""
     thresholds: tuple[ThresholdPart, ...] = ()
     """Floors of the signals, before the house's own. Of those that match, one for some kinds comes before one
     for all, and then a longer model pattern before a shorter."""

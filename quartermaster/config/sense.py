@@ -3,32 +3,23 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, cast
+from typing import cast
 
 from pydantic import BaseModel
 
-from quartermaster.clock import to_iso
+from quartermaster.config.cards import cards
+from quartermaster.config.dated import Dated, backwards, overlaps
 from quartermaster.config.model import Configuration
 from quartermaster.config.odds import odds
-from quartermaster.config.prices import RateCardPart
 from quartermaster.config.problem import Complaint, Key, nearest
 from quartermaster.config.prometheus import PrometheusPart
 from quartermaster.config.secret import Secret
 from quartermaster.team import UNASSIGNED, glob_matches
 
-_FOREVER = 2**63
-
-
-class _Dated(Protocol):
-    @property
-    def start_at(self) -> int | None: ...
-    @property
-    def end_at(self) -> int | None: ...
-
 
 def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
     """All about a well-formed configuration that cannot be right (errors) or looks wrong (warnings)."""
-    checks = (_names, _teams, _rules, _guarantees, _cards, _pools, _clusters, _thresholds, odds, _notify)
+    checks = (_names, _teams, _rules, _guarantees, cards, _pools, _clusters, _thresholds, odds, _notify)
     return tuple(itertools.chain.from_iterable(check(configuration) for check in checks))
 
 
@@ -79,7 +70,7 @@ def _rules(configuration: Configuration) -> Iterator[Complaint]:
     all_taking: Key | None = None
     for index, rule in enumerate(configuration.team_rules):
         key: Key = ("team_rules", index)
-        yield from _backwards(key, rule)
+        yield from backwards(key, rule)
         yield from _no_such_cluster((*key, "cluster"), rule.cluster, clusters)
         conditions = (rule.cluster, rule.namespace, rule.label, rule.user, rule.unix_user, rule.unix_group)
         if all_taking is not None:
@@ -93,10 +84,10 @@ def _rules(configuration: Configuration) -> Iterator[Complaint]:
 def _guarantees(configuration: Configuration) -> Iterator[Complaint]:
     pools = [pool.name for pool in configuration.pools]
     clusters = [cluster.name for cluster in configuration.clusters]
-    promises: dict[tuple[str, str, str], list[tuple[Key, _Dated]]] = defaultdict(list)
+    promises: dict[tuple[str, str, str], list[tuple[Key, Dated]]] = defaultdict(list)
     for index, promise in enumerate(configuration.guarantees):
         key: Key = ("guarantees", index)
-        yield from _backwards(key, promise)
+        yield from backwards(key, promise)
         yield from _no_such_cluster((*key, "cluster"), promise.cluster, clusters)
         if pools and promise.pool not in pools:
             what = f"there is no pool {promise.pool!r}"
@@ -104,39 +95,12 @@ def _guarantees(configuration: Configuration) -> Iterator[Complaint]:
         for cluster in clusters:
             if glob_matches(promise.cluster, cluster):
                 promises[cluster, promise.pool, promise.team].append((key, promise))
-    overlaps = {pair for items in promises.values() for pair in _overlaps(items)}
-    for later, earlier in sorted(overlaps, key=str):
+    at_once = {pair for items in promises.values() for pair in overlaps(items)}
+    for later, earlier in sorted(at_once, key=str):
         what = (
             "the team has a guarantee in this pool at that time already; end one (to:) where the other begins"
         )
         yield Complaint(later, what, other=earlier)
-
-
-def _cards(configuration: Configuration) -> Iterator[Complaint]:
-    cards: list[tuple[Key, RateCardPart]] = [
-        (("rate_cards", index), card) for index, card in enumerate(configuration.rate_cards)
-    ]
-    for key, card in cards:
-        yield from _backwards(key, card)
-        all_taking: Key | None = None
-        for index, price in enumerate(card.prices):
-            if all_taking is not None:
-                what = "this price is never reached: one before it matches everything"
-                yield _warning((*key, "prices", index), what, all_taking)
-            elif (price.model, price.pool, price.cluster) == ("*", "*", "*"):
-                all_taking = (*key, "prices", index)
-        if all_taking is None:
-            what = "a GPU that matches no price stops the charging; end with one for everything"
-            yield _warning((*key, "prices"), what)
-    ordered = sorted(cards, key=lambda item: _start(item[1]))
-    for (earlier, before), (key, card) in itertools.pairwise(ordered):
-        if _start(before) == _start(card) or (before.end_at is not None and before.end_at > _start(card)):
-            yield Complaint(
-                key, "another card is in force at that time already; one at a time", other=earlier
-            )
-        elif before.end_at is not None and before.end_at < _start(card):
-            span = f"{to_iso(before.end_at)} to {to_iso(_start(card))}"
-            yield _warning(key, f"no card is in force from {span}; what is held then costs nothing", earlier)
 
 
 def _pools(configuration: Configuration) -> Iterator[Complaint]:
@@ -239,22 +203,3 @@ def _no_such_cluster(key: Key, pattern: str, clusters: Sequence[str]) -> Iterato
     if not any(glob_matches(pattern, cluster) for cluster in clusters):
         what = f"no cluster is called {pattern!r}"
         yield Complaint(key, what, nearest(pattern, clusters), severity="warning")
-
-
-def _backwards(key: Key, part: _Dated) -> Iterator[Complaint]:
-    if part.start_at is not None and part.end_at is not None and part.end_at <= part.start_at:
-        yield Complaint((*key, "to"), "it ends before it begins")
-
-
-def _start(part: _Dated) -> int:
-    return -_FOREVER if part.start_at is None else part.start_at
-
-
-def _overlaps(items: Iterable[tuple[Key, _Dated]]) -> Iterator[tuple[Key, Key]]:
-    latest: tuple[int, Key] | None = None
-    for key, part in sorted(items, key=lambda item: _start(item[1])):
-        end = _FOREVER if part.end_at is None else part.end_at
-        if latest is not None and _start(part) < latest[0]:
-            yield key, latest[1]
-        if latest is None or end > latest[0]:
-            latest = (end, key)

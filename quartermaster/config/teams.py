@@ -1,6 +1,7 @@
 """The teams' part of the configuration: pools, teams, whose an allocation is, what is promised to whom."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -20,6 +21,8 @@ class PoolPart(Part):
     most_parts: GpuParts | None = Field(default=None, alias="most_gpus")
     """The most GPUs that an autoscaler may let the pool grow to, in each cluster; without it, what its own
     objects say."""
+    purchase: Literal["on_demand", "spot", "reserved", "owned"] | None = None
+    """How the pool's nodes are bought; prices may ask for it."""
 
 
 class TeamPart(Part):

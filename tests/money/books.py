@@ -1,5 +1,6 @@
 """A ledger to write usage, prices and promises into by hand: what the roll-up and the configuration give."""
 
+import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -47,6 +48,7 @@ class Books:
         }
         row = {"card": card, "card_id": content_id("card", card), "start_at": start, "end_at": None}
         row |= {"currency": "EUR", "bill_faulted": False, "revision": 0}
+        row |= {"terms": json.dumps(given.pop("terms", {})), "source": "configuration"}
         self.add("cards_versions", **(row | shares | given))
 
     def rate(self, price: str, model: str = "*", pool: str = "*", cluster: str = "*", **given: Any) -> None:

@@ -1,6 +1,8 @@
-"""Lines of cost, by property: conserved for random usage and cards, whatever the order; as an oracle says."""
+"""Lines of cost, by property: conserved for random usage and cards, whatever the order; as the accountant says."""
 
-from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -12,220 +14,279 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.money.charges import NANO_GPU_HOUR_PMS
-from analytics.money.rates import money_sql
+from analytics.business import Day
+from analytics.money.pricing import EMPTY, NANO_GPU_HOUR_PMS, make_lines
+from analytics.money.rates import FOREVER_MS, Card, Prices, Rate, Variant
+from analytics.money.segments import VARIANTS, Used, lay, lay_segments
+from analytics.money.terms import Commitment, Terms
 from quartermaster.clock import to_datetime
 from quartermaster.parts import GPU_PARTS
-from quartermaster.remainder import share
+from tests.money.accountant import DAY_MS, HOUR_MS, KINDS, Asked, Key, Promise, Row, World, account
 
-TEAMS: list[str] = ["a", "b", "c"]
-POOLS: list[str] = ["pool-1", "pool-2"]
-WAYS = ("own", "none", "even", "held", "guarantee")
-KINDS = ("unallocated", "unavailable", "unobserved")
-SEGMENTS = (("demo", "pool-1", "H100"), ("demo", "pool-1", "A100"), ("demo", "pool-2", "H100"))
+TEAMS = ("a", "b", "c")
+SEGMENTS = (("pool-1", "H100"), ("pool-1", "A100"), ("pool-2", "H100"))
+WAYS = ("own", "none", "even", "held", "guarantee", "weighted")
+SYSTEM = 3  # the workload that serves everybody, where a card knows any
+FULL = GPU_PARTS * HOUR_MS * 24 * 10_000
+TIMES = ("held", "faulted", "borrowed", "idle_confirmed", "idle", "computing", *KINDS)
 USAGE = (
-    "cluster varchar, pool varchar, model varchar, row_start_at timestamptz, team varchar, "
-    "workload_id bigint, " + ", ".join(f"{name}_pms bigint" for name in ("held", "faulted", *KINDS))
+    "cluster varchar, pool varchar, model varchar, device_id bigint, row_start_at timestamptz, "
+    "row_end_at timestamptz, allocation_id bigint, team varchar, workload_id bigint, energy_j bigint, "
+    + ", ".join(f"{name}_pms bigint" for name in TIMES)
 )
-QUOTA = "cluster varchar, pool varchar, team varchar, row_start_at timestamptz, guaranteed_pms bigint"
-FULL = GPU_PARTS * 3_600_000 * 24 * 10_000
+QUOTA = "cluster varchar, pool varchar, team varchar, row_start_at timestamptz, guaranteed_pms bigint, lent_pms bigint"
+DAY = Day("1970-01-01", 0, DAY_MS)
 
-Given = tuple[int, dict[str, Any]]  # a segment, and a row of it
-Guarantees = dict[tuple[str, str], int]
-Day = tuple[list[Given], list[int], dict[str, Any], Guarantees]
-Holder = tuple[str, str, int]
-Key = tuple[int, str, str, str, int, str]
-
-pms = st.one_of(st.just(0), st.integers(1, 50), st.integers(1, GPU_PARTS * 3_600_000), st.integers(1, FULL))
+pms = st.one_of(st.just(0), st.integers(1, 50), st.integers(1, GPU_PARTS * HOUR_MS), st.integers(1, FULL))
+price = st.integers(0, 10**12)
 
 
 @st.composite
-def usage_rows(draw: st.DrawFn) -> Given:
+def usage_rows(draw: st.DrawFn) -> Row:
     """A row of one segment: held by a team's workload, or held by nobody."""
     segment = draw(st.integers(0, len(SEGMENTS) - 1))
-    if draw(st.booleans()):
-        held = draw(pms)
-        row = {"team": draw(st.sampled_from(TEAMS)), "workload_id": draw(st.integers(1, 3)), "held_pms": held}
-        return segment, row | {
-            "faulted_pms": draw(st.one_of(st.just(0), st.just(held), st.integers(0, held)))
-        }
-    return segment, {f"{kind}_pms": draw(pms) for kind in KINDS}
+    if not draw(st.booleans()):
+        return replace(Row(segment), **{kind: draw(pms) for kind in KINDS})
+    held = draw(pms)
+    part = st.one_of(st.just(0), st.just(held), st.integers(0, held))
+    faulted = draw(part)
+    idle = draw(st.integers(0, held - faulted))
+    team, workload = draw(st.sampled_from(TEAMS)), draw(st.integers(1, 3))
+    return Row(
+        segment,
+        team,
+        workload,
+        allocation=100 * TEAMS.index(team) + 10 * workload + draw(st.integers(0, 1)),
+        held=held,
+        faulted=faulted,
+        borrowed=draw(part),
+        idle=idle,
+        computing=draw(st.one_of(st.just(0), st.just(held - idle))),
+        energy_j=draw(st.integers(0, 10**9)),
+    )
 
 
 @st.composite
-def days(draw: st.DrawFn) -> Day:
-    """A day of usage, a price for each segment, a card for all, and guarantees by pool and team."""
-    prices = [draw(st.integers(0, 10**12)) for _ in SEGMENTS]
-    card = {f"share_{kind}": draw(st.sampled_from(WAYS)) for kind in KINDS} | {
-        "bill_faulted": draw(st.booleans())
-    }
-    guarantees = draw(st.dictionaries(st.tuples(st.sampled_from(POOLS), st.sampled_from(TEAMS)), pms))
-    return draw(st.lists(usage_rows(), max_size=12)), prices, card, guarantees
+def price_lines(draw: st.DrawFn) -> dict[str, int]:
+    """A price line: the lent credit is never more than the reserved charge, as the configuration holds it."""
+    line = {"gpu_hour": draw(price)}
+    line |= {name: draw(price) for name in VARIANTS if draw(st.booleans())}
+    if "lent" in line:
+        line["lent"] = min(line["lent"], line.get("reserved", 0))
+    return line
 
 
-def lines_of(day: Day) -> list[dict[str, Any]]:
-    """What the query gives, as sorted tuples."""
-    rows, prices, card, guarantees = day
-    start, end = to_datetime(0), to_datetime(86_400_000)
-    usage = [
-        {"cluster": c, "pool": p, "model": m, "row_start_at": start, "team": None, "workload_id": None}
-        | {f"{name}_pms": 0 for name in ("held", "faulted", *KINDS)}
-        | row
-        for (c, p, m), row in ((SEGMENTS[segment], row) for segment, row in rows)
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """A day of usage, a price line for each segment, a card for all, guarantees, and all that a card may ask."""
+    subjects = draw(st.sets(st.tuples(st.sampled_from(("pool-1", "pool-2")), st.sampled_from(TEAMS))))
+    promises = [Promise(pool, team, draw(pms)) for pool, team in sorted(subjects)]
+    allocations = [100 * t + 10 * w + n for t in range(3) for w in range(1, 4) for n in range(2)]
+    some = st.frozensets(st.sampled_from(allocations))
+    asked = st.builds(Asked, st.integers(0, 10**6), st.integers(0, 10**7), st.integers(1, HOUR_MS))
+    sums = st.tuples(st.integers(1, 64 * GPU_PARTS), st.integers(0, 10**12))
+    places = st.tuples(st.sampled_from(("pool-1", "pool-2")), st.sampled_from(TEAMS))
+    return World(
+        segments=SEGMENTS,
+        prices=tuple(draw(price_lines()) for _ in SEGMENTS),
+        rows=tuple(draw(st.lists(usage_rows(), max_size=12))),
+        ways={kind: draw(st.sampled_from(WAYS)) for kind in (*KINDS, "system")},
+        promises=tuple(replace(one, lent=draw(st.integers(0, one.guaranteed))) for one in promises),
+        bill_faulted=draw(st.booleans()),
+        lost_permille=draw(st.sampled_from((0, 500, 1000))),
+        idle_coverage_permille=draw(st.sampled_from((1, 900, 1000))),
+        weights=draw(st.dictionaries(st.sampled_from(TEAMS), st.integers(0, 5))),
+        discounts=tuple(
+            draw(st.lists(st.tuples(st.sampled_from(("a", "?", "*")), st.integers(1, 1000)), max_size=2))
+        ),
+        commitments=dict(sorted(draw(st.dictionaries(places, sums, max_size=2)).items())),
+        preemptible=draw(some),
+        lost=draw(some),
+        system=frozenset({SYSTEM}) if draw(st.booleans()) else frozenset(),
+        asked=draw(st.dictionaries(st.sampled_from(allocations), asked)),
+        kwh_nano=draw(st.one_of(st.none(), price)),
+        pue_permille=draw(st.sampled_from((1000, 1377))),
+    )
+
+
+def prices_of(world: World) -> Prices:
+    """The card and the price lists that say what the world says."""
+    terms = Terms(
+        lost_permille=world.lost_permille,
+        idle_coverage_permille=world.idle_coverage_permille,
+        share_system=world.ways["system"],
+        weights=tuple(world.weights.items()),
+        discounts=world.discounts,
+        commitments=tuple(
+            Commitment(team, pool, "demo", parts, micros * 31)
+            for (pool, team), (parts, micros) in world.commitments.items()
+        ),
+        bill_energy=world.kwh_nano is not None,
+    )
+    ways = {f"share_{kind}": world.ways[kind] for kind in KINDS}
+    card = Card("2026", 0, FOREVER_MS, "EUR", **ways, bill_faulted=world.bill_faulted, terms=terms)
+    rates = [
+        Rate(
+            *(n, "2026", 1, n, "*", pool, model, Decimal(line["gpu_hour"]) / 10**9, 0, FOREVER_MS),
+            others=tuple(
+                Variant(name, n, Decimal(nano) / 10**9) for name, nano in line.items() if name != "gpu_hour"
+            ),
+        )
+        for n, ((pool, model), line) in enumerate(zip(SEGMENTS, world.prices, strict=True))
     ]
-    segments = [
-        {
-            "segment": n,
-            "cluster": c,
-            "pool": p,
-            "model": m,
-            "business_day": "1970-01-01",
-            "day_start_at": start,
-        }
+    return Prices((card,), tuple(rates))
+
+
+@contextmanager
+def laid(world: World) -> Generator[duckdb.DuckDBPyConnection]:
+    """A database in which the world stands as the ledger and the configuration would give it."""
+    start, end = to_datetime(0), to_datetime(HOUR_MS)
+    usage = [
+        {"cluster": "demo", "pool": SEGMENTS[row.segment][0], "model": SEGMENTS[row.segment][1]}
+        | {"device_id": 1, "row_start_at": start, "row_end_at": end, "energy_j": row.energy_j}
         | {
-            "day_end_at": end,
-            "start_at": start,
-            "end_at": end,
-            "rate_id": n,
-            "price_nano": prices[n],
-            "currency": "EUR",
+            "team": row.team or None,
+            "workload_id": row.workload or None,
+            "allocation_id": row.allocation or None,
         }
-        | card
-        for n, (c, p, m) in enumerate(SEGMENTS)
+        | {f"{name}_pms": getattr(row, name) for name in TIMES if name != "idle_confirmed"}
+        | {"idle_confirmed_pms": row.idle}
+        for row in world.rows
     ]
     quota = [
-        {"cluster": "demo", "pool": pool, "team": team, "row_start_at": start, "guaranteed_pms": promised}
-        for (pool, team), promised in guarantees.items()
+        {"cluster": "demo", "pool": one.pool, "team": one.team, "row_start_at": start}
+        | {"guaranteed_pms": one.guaranteed, "lent_pms": one.lent}
+        for one in world.promises
     ]
     with duckdb.connect() as connection:
         connection.execute("set global timezone = 'UTC'")
+        connection.execute("set threads = 1")
         connection.execute(f"create table usage_hourly ({USAGE})")
         connection.execute(f"create table quota_hourly ({QUOTA})")
-        for table, values in (("usage_hourly", usage), ("quota_hourly", quota)):
+        for name in ("profiles", "preemptible", "asked", "lost", "system_workloads"):
+            connection.execute(f"create temp table {name} ({EMPTY[name]})")
+        facts = {
+            "usage_hourly": usage,
+            "quota_hourly": quota,
+            "preemptible": [{"cluster": "demo", "allocation_id": one} for one in world.preemptible],
+            "lost": [{"cluster": "demo", "allocation_id": one, "from_at": start} for one in world.lost],
+            "system_workloads": [{"card": 0, "cluster": "demo", "workload_id": one} for one in world.system],
+            "asked": [
+                {"cluster": "demo", "allocation_id": one, "start_at": start, "end_at": to_datetime(asked.ms)}
+                | {"cpu_milli": asked.cpu_milli, "memory_mib": asked.memory_mib}
+                for one, asked in world.asked.items()
+            ],
+        }
+        for table, values in facts.items():
             if values:
                 connection.register("given_rows", pl.DataFrame(values, infer_schema_length=None))
                 connection.execute(f"insert into {table} by name select * from given_rows")
-        connection.register("segments", pl.DataFrame(segments))
-        found = connection.execute(money_sql("lines"), {"nano_gpu_hour_pms": NANO_GPU_HOUR_PMS}).pl()
-        return found.sort("charge_id").to_dicts()
-
-
-def expected(day: Day) -> dict[Key, int]:
-    """The same in plain Python: {(segment, kind, account, team, workload, detail): millionths}."""
-    rows, prices, card, guarantees = day
-    found = defaultdict[Key, int](int)
-    for segment, (_, pool, _) in enumerate(SEGMENTS):
-        weights, faulted = weigh([row for n, row in rows if n == segment])
-        quantity = sum(weights.values())
-        if not quantity:
-            continue
-        micros = (2 * quantity * prices[segment] + NANO_GPU_HOUR_PMS) // (2 * NANO_GPU_HOUR_PMS)
-        costs = share(micros, {" ".join(map(str, key)): weight for key, weight in weights.items()})
-        for key, weight in weights.items():
-            cost = costs[" ".join(map(str, key))]
-            account = "own" if key[0] in KINDS else "team"
-            found[segment, key[0], account, *key[1:], ""] += cost
-            detail, off = taken_off(key, cost, weight, faulted, card)
-            if detail:
-                found[segment, "adjustment", account, *key[1:], detail] -= off
-                found[segment, "clearing", "clearing", "", 0, detail] += off
-            takers = receivers(card.get(f"share_{key[0]}"), pool, rows, guarantees)
-            if takers:
-                found[segment, "clearing", "clearing", "", 0, key[0]] -= cost
-            for taker, part in share(cost, takers).items() if takers else ():
-                found[segment, "shared", "team", taker, 0, key[0]] += part
-    return dict(found)
-
-
-def weigh(rows: list[dict[str, Any]]) -> tuple[dict[Holder, int], dict[Holder, int]]:
-    """Who had the time: {(kind, team, workload): pms}; and the faulted part of each workload's."""
-    weights, faulted = defaultdict[Holder, int](int), defaultdict[Holder, int](int)
-    for row in rows:
-        if row.get("held_pms"):
-            weights["base", row["team"], row["workload_id"]] += row["held_pms"]
-            faulted["base", row["team"], row["workload_id"]] += row["faulted_pms"]
-        for kind in KINDS:
-            if row.get(f"{kind}_pms"):
-                weights[kind, "", 0] += row[f"{kind}_pms"]
-    return weights, faulted
-
-
-def taken_off(
-    key: Holder, cost: int, weight: int, faulted: dict[Holder, int], card: dict[str, Any]
-) -> tuple[str, int]:
-    """What is taken off a line, and why; ("", 0) where nothing is."""
-    if faulted[key] and not card["bill_faulted"]:
-        return "faulted", cost * faulted[key] // weight
-    return (key[0], cost) if card.get(f"share_{key[0]}") == "none" else ("", 0)
-
-
-def receivers(way: str | None, pool: str, rows: list[Given], guarantees: Guarantees) -> dict[str, int]:
-    """The weights of the teams that share, empty where none does."""
-    held = defaultdict[str, int](int)
-    for segment, row in rows:
-        if SEGMENTS[segment][1] == pool and row.get("held_pms"):
-            held[row["team"]] += row["held_pms"]
-    promised = {team: one for (where, team), one in guarantees.items() if where == pool and one}
-    ways = {"even": dict.fromkeys({*held, *promised}, 1), "held": dict(held), "guarantee": promised}
-    return ways.get(way or "", {})
-
-
-@given(days())
-def test_lines_are_what_the_rules_say(day: Day) -> None:
-    lines, found = lines_of(day), {}
-    for line in lines:
-        who = (line["team"] or "", line["workload_id"] or 0)
-        key = (line["rate_id"], line["kind"], line["account"], *who, line["detail"])
-        found[key] = int(line["amount"] * 1_000_000)
-    assert len(found) == len(lines)
-    assert len({line["charge_id"] for line in lines}) == len(lines)
-    assert found == expected(day)
-
-
-@given(days())
-def test_lines_add_up_to_the_pools_cost(day: Day) -> None:
-    """Rule 2: base lines and what nobody held are capacity × price; every other line has its counter-line."""
-    rows, prices, *_ = day
-    lines = lines_of(day)
-    for segment in range(len(SEGMENTS)):
-        capacity = sum(
-            value for n, row in rows if n == segment for name, value in row.items() if name in PARTS
+        tariff = pl.Schema(
+            {"cluster": pl.String(), "start_at": pl.Datetime("ms", "UTC"), "end_at": pl.Datetime("ms", "UTC")}
+            | {"kwh_nano": pl.Int64(), "pue_permille": pl.Int64()}
         )
-        exact = Fraction(capacity * prices[segment], NANO_GPU_HOUR_PMS * 1_000_000)
-        mine = [line for line in lines if line["rate_id"] == segment]
+        spans = [("demo", start, to_datetime(DAY_MS), world.kwh_nano or 0, world.pue_permille)]
+        lay(connection, "tariff_spans", tariff, spans)
+        used = [Used("1970-01-01", "demo", pool, model, "", 0, HOUR_MS) for pool, model in SEGMENTS]
+        lay_segments(connection, prices_of(world), used, {"1970-01-01": DAY})
+        yield connection
+
+
+def lines_of(world: World) -> list[dict[str, Any]]:
+    """What the queries give, in order of the lines' ids, each with the number of its segment."""
+    with laid(world) as connection:
+        make_lines(connection, prices_of(world))
+        lines = connection.execute("from new_lines order by charge_id").pl().to_dicts()
+    pools = sorted({pool for pool, _ in world.commitments})
+    for line in lines:
+        of_commitments = line["model"] is None
+        place = (line["pool"], line["model"])
+        line["segment"] = (
+            len(SEGMENTS) + pools.index(line["pool"]) if of_commitments else SEGMENTS.index(place)
+        )
+    return lines
+
+
+def key(line: dict[str, Any]) -> Key:
+    who = (line["team"] or "", line["workload_id"] or 0)
+    return (line["segment"], line["kind"], line["account"], *who, line["detail"], line["measure"])
+
+
+def micros(line: dict[str, Any]) -> int:
+    return int(line["amount"] * 1_000_000)
+
+
+@given(worlds())
+def test_lines_are_what_the_accountant_says(world: World) -> None:
+    lines = lines_of(world)
+    assert len({line["charge_id"] for line in lines}) == len(lines)
+    assert {key(line): micros(line) for line in lines} == account(world)
+
+
+@given(worlds())
+def test_lines_add_up_to_the_pools_cost(world: World) -> None:
+    """Rule 2: base lines and what nobody held are capacity × price; every other line has its counter-line."""
+    lines = lines_of(world)
+    for segment, prices in enumerate(world.prices):
+        capacity = sum(row.capacity for row in world.rows if row.segment == segment)
+        exact = Fraction(capacity * prices["gpu_hour"], NANO_GPU_HOUR_PMS * 1_000_000)
+        mine = [line for line in lines if line["segment"] == segment]
         base = [line for line in mine if line["kind"] in ("base", *KINDS)]
-        assert abs(sum(Fraction(line["amount"]) for line in base) - exact) <= Fraction(1, 2_000_000)
+        gpus = [line for line in base if line["measure"] == "gpu_hour"]
+        assert abs(sum(Fraction(line["amount"]) for line in gpus) - exact) <= Fraction(1, 2_000_000)
         assert sum(line["amount"] for line in mine) == sum(line["amount"] for line in base)
-        assert sum(line["quantity_pms"] for line in base) == capacity
+        assert sum(line["quantity_pms"] for line in gpus) == capacity
         assert sum(line["quantity_pms"] for line in mine) == capacity
-        for line in base:
-            own = Fraction(int(line["quantity_pms"]) * prices[segment], NANO_GPU_HOUR_PMS * 1_000_000)
-            assert abs(Fraction(line["amount"]) - own) < Fraction(2, 1_000_000)
-            assert line["amount"] >= 0
+        assert all(line["amount"] >= 0 for line in base)
+    by_detail = dict[tuple[int, str, str], Decimal]()
+    for line in lines:
+        if line["kind"] in ("adjustment", "shared", "clearing"):
+            subject = (line["segment"], line["detail"], line["measure"])
+            by_detail[subject] = by_detail.get(subject, Decimal(0)) + line["amount"]
+    assert not any(by_detail.values())
 
 
-@given(days(), st.randoms(use_true_random=False))
+@given(worlds())
+def test_what_is_taken_off_a_line_is_never_more_than_the_line(world: World) -> None:
+    """However many adjustments touch it: each takes of what those before it left."""
+    lines = lines_of(world)
+    off = dict[tuple[object, ...], Decimal]()
+    for line in lines:
+        if line["kind"] == "adjustment" and line["amount"] < 0 and line["detail"] not in ("lent", "system"):
+            subject = (line["segment"], line["team"], line["workload_id"])
+            off[subject] = off.get(subject, Decimal(0)) + line["amount"]
+    for line in lines:
+        if line["kind"] == "base" and line["measure"] == "gpu_hour":
+            subject = (line["segment"], line["team"], line["workload_id"])
+            assert line["amount"] + off.get(subject, 0) >= 0
+
+
+@given(worlds(), st.randoms(use_true_random=False))
 @pytest.mark.patient
-def test_order_and_cutting_change_nothing(day: Day, random: Random) -> None:
-    """Rule 4: rows in another order, or cut in two, give the same lines, bit for bit."""
-    rows, prices, card, guarantees = day
-    cut: list[Given] = []
-    for segment, row in rows:
-        halves = {name: value // 2 for name, value in row.items() if name.endswith("_pms")}
-        cut.append((segment, row | halves))
-        cut.append((segment, row | {name: row[name] - half for name, half in halves.items()}))
+def test_order_and_cutting_change_nothing(world: World, random: Random) -> None:
+    """Rule 4: rows in another order, or nobody's cut in two, give the same lines, bit for bit."""
+    cut: list[Row] = []
+    for row in world.rows:
+        if row.held:
+            cut.append(row)
+            continue
+        halves = {kind: getattr(row, kind) // 2 for kind in KINDS}
+        cut.append(replace(row, **halves))
+        cut.append(replace(row, **{kind: getattr(row, kind) - half for kind, half in halves.items()}))
     random.shuffle(cut)
-    assert lines_of((cut, prices, card, guarantees)) == lines_of(day)
-
-
-PARTS = {"held_pms", *(f"{kind}_pms" for kind in KINDS)}
+    assert lines_of(replace(world, rows=tuple(cut))) == lines_of(world)
 
 
 def test_the_largest_fleet_does_not_overflow() -> None:
-    """10,000 GPUs for a day at the highest price that a rate can have."""
-    dearest = 10**18 - 1
-    rows = [(0, {"team": "a", "workload_id": 1, "held_pms": FULL, "faulted_pms": FULL // 3})]
-    rows += [(0, {"team": "b", "workload_id": 2, "held_pms": FULL // 7, "faulted_pms": 0})]
-    card = dict.fromkeys(("share_unallocated", "share_unavailable", "share_unobserved"), "own")
-    lines = lines_of((rows, [dearest // 10**6, 0, 0], card | {"bill_faulted": False}, {}))
-    assert sum(line["amount"] for line in lines) == Decimal("274285714.285440")
+    """10,000 GPUs for a day at a price that no GPU has, with every adjustment."""
+    dearest = 10**12
+    line = dict.fromkeys(("gpu_hour", *VARIANTS), dearest) | {"borrowed": 0}
+    rows = (
+        Row(0, "a", 1, 1, held=FULL, faulted=FULL // 3, borrowed=FULL // 3, idle=FULL // 3),
+        Row(0, "b", 2, 2, held=FULL // 7),
+    )
+    world = World(SEGMENTS, (line,) * 3, rows, dict.fromkeys((*KINDS, "system"), "own"))
+    world = replace(world, promises=(Promise("pool-1", "a", FULL, FULL // 2),), discounts=(("*", 1),))
+    lines = lines_of(world)
+    assert sum(line["amount"] for line in lines) == Decimal("274285714.285714")
+    assert {key(line): micros(line) for line in lines} == account(world)

@@ -6,10 +6,12 @@ select
   cluster_glob,
   pool_glob,
   model_glob,
+  profile_glob,
+  purchase,
+  measure,
   price,
   currency,
   epoch_ms(start_at) as start_at,
   epoch_ms(end_at) as end_at
 from rates
-where measure = 'gpu_hour'
-order by card, version, position
+order by card, version, position, measure

@@ -7,6 +7,7 @@ select
   share_unallocated,
   share_unavailable,
   share_unobserved,
-  bill_faulted
+  bill_faulted,
+  coalesce(terms, '{}') as terms
 from cards
 order by start_at, card

@@ -1,215 +1,156 @@
--- lines: the usage of segments (a business day of a pool and model while one rate holds) as lines of cost, in whole millionths.
--- Per segment: base + unallocated + unavailable + unobserved = capacity × price, rounded once; every other line has its counter-line.
--- segments(segment, cluster, pool, model, business_day, day_start_at, day_end_at, start_at, end_at, rate_id, price_nano, currency,
---   share_unallocated, share_unavailable, share_unobserved, bill_faulted) is given; $nano_gpu_hour_pms is a GPU-hour × 1000.
+-- lines: all lines of cost, in whole millionths: who had it, what is taken off and added, what is shared; everything but base
+-- and nobody's lines has its counter-line on the account clearing, so that all lines together are the pools' cost.
+-- cost, beside, taken, promised, shares, energy, commitments and segments are given; $nano_gpu_hour_pms is a GPU-hour × 1000.
 with
-usage as (
-  select
-    s.segment,
-    coalesce(u.team, '') as team,
-    u.workload_id,
-    sum(u.held_pms) as held,
-    sum(u.unallocated_pms) as unallocated,
-    sum(u.unavailable_pms) as unavailable,
-    sum(u.unobserved_pms) as unobserved,
-    sum(u.faulted_pms) as faulted
-  from usage_hourly as u
-  inner join segments as s
-    on
-      u.cluster = s.cluster
-      and u.pool is not distinct from s.pool
-      and u.model is not distinct from s.model
-      and u.row_start_at >= s.start_at
-      and u.row_start_at < s.end_at
-  group by all
-),
-
-pool_cost as (
-  select
-    s.segment,
-    sum(u.held + u.unallocated + u.unavailable + u.unobserved) as quantity,
-    (sum(u.held + u.unallocated + u.unavailable + u.unobserved) * any_value(s.price_nano) + $nano_gpu_hour_pms // 2)
-    // $nano_gpu_hour_pms as micros
-  from usage as u
-  inner join segments as s on u.segment = s.segment
-  group by s.segment
-  having quantity > 0
-),
-
--- who had the time: each team's workloads what they held, and nobody the rest
-weights as (
+-- what becomes of a base line, one adjustment a row
+changed as (
   select
     segment,
-    'base' as kind,
     team,
     workload_id,
-    held as weight,
-    faulted
-  from usage
-  where held > 0
+    change.detail,
+    change.quantity,
+    change.micros
+  from (
+    select
+      segment,
+      team,
+      workload_id,
+      unnest([
+        { 'detail': 'faulted', 'quantity': -faulted, 'micros': -faulted_off },
+        { 'detail': 'lost', 'quantity': -lost, 'micros': -lost_off },
+        { 'detail': 'preemptible', 'quantity': preemptible, 'micros': preemptible_on - preemptible_off },
+        { 'detail': 'borrowed', 'quantity': borrowed, 'micros': borrowed_on - borrowed_off },
+        { 'detail': 'commitment', 'quantity': -committed, 'micros': -commitment_off },
+        { 'detail': 'discount', 'quantity': 0, 'micros': -discount_off },
+        { 'detail': 'idle', 'quantity': idle, 'micros': idle_on }
+      ]) as change
+    from taken
+    where
+      faulted > 0 or lost > 0 or preemptible > 0 or borrowed > 0 or commitment_off > 0 or committed > 0
+      or idle > 0 or discount_off > 0
+  ) as listed
+  where change.quantity <> 0 or change.micros <> 0
+),
+
+of_promises as (
+  select
+    p.segment,
+    p.team,
+    'reserved' as detail,
+    p.guaranteed as quantity,
+    (s.reserved_nano * p.guaranteed + $nano_gpu_hour_pms // 2) // $nano_gpu_hour_pms as micros
+  from promised as p
+  inner join segments as s on p.segment = s.segment
+  where s.reserved_nano is not null and p.guaranteed > 0
   union all by name
   select
-    segment,
-    kind,
-    '' as team,
-    null::bigint as workload_id,
-    sum(weight) as weight,
-    0 as faulted
-  from usage unpivot (weight for kind in (unallocated, unavailable, unobserved))
-  where weight > 0
-  group by all
+    p.segment,
+    p.team,
+    'lent' as detail,
+    -p.lent as quantity,
+    -(s.lent_nano * p.lent // $nano_gpu_hour_pms) as micros
+  from promised as p
+  inner join segments as s on p.segment = s.segment
+  where s.lent_nano is not null and p.lent > 0
 ),
 
-floors as (
+-- what a team held in system namespaces is no longer its own, where it is shared or nobody's
+of_systems as (
   select
-    w.*,
-    p.micros,
-    p.micros * w.weight // p.quantity as floor_micros,
-    p.micros * w.weight % p.quantity as remainder
-  from weights as w
-  inner join pool_cost as p on w.segment = p.segment
+    t.segment,
+    t.team,
+    t.workload_id,
+    'system' as detail,
+    0 as quantity,
+    -(t.left_micros + coalesce(b.micros, 0)) as micros
+  from taken as t
+  inner join segments as s on t.segment = s.segment
+  left join (
+    select
+      segment,
+      team,
+      workload_id,
+      sum(micros) as micros
+    from beside
+    group by all
+  ) as b
+    on t.segment = b.segment and t.team = b.team and t.workload_id is not distinct from b.workload_id
+  where
+    t.is_system
+    and (
+      s.share_system = 'none' or exists (
+        select 1 from shares as h
+        where h.segment = t.segment and h.detail = 'system'
+      )
+    )
 ),
 
-cost as (
-  select
-    segment,
-    kind,
-    team,
-    workload_id,
-    weight,
-    faulted,
-    floor_micros
-    + (
-      row_number() over (partition by segment order by remainder desc, kind, team, workload_id)
-      <= micros - sum(floor_micros) over (partition by segment)
-    )::hugeint as micros
-  from floors
-),
-
--- what the card does with the cost of what nobody held
-nobodys as (
+of_nobody as (
   select
     c.segment,
-    c.kind,
-    c.micros,
-    s.cluster,
-    s.pool,
-    s.business_day,
+    c.kind as detail,
+    -c.micros as micros
+  from cost as c
+  inner join segments as s on c.segment = s.segment
+  where
     case c.kind
       when 'unallocated' then s.share_unallocated
       when 'unavailable' then s.share_unavailable
-      else s.share_unobserved
-    end as treatment
-  from cost as c
-  inner join segments as s on c.segment = s.segment
-  where c.kind <> 'base'
+      when 'unobserved' then s.share_unobserved
+    end = 'none'
 ),
 
--- who may share: the teams that held something in the pool that day, and those with a guarantee in it
-receivers as (
-  select
-    cluster,
-    pool,
-    business_day,
-    team,
-    sum(held) as held,
-    sum(guaranteed) as guaranteed
-  from (
-    select
-      s.cluster,
-      s.pool,
-      s.business_day,
-      u.team,
-      u.held,
-      0 as guaranteed
-    from usage as u
-    inner join segments as s on u.segment = s.segment
-    where u.held > 0
-    union all
-    select
-      d.cluster,
-      d.pool,
-      d.business_day,
-      q.team,
-      0 as held,
-      q.guaranteed_pms as guaranteed
-    from quota_hourly as q
-    inner join (select distinct
-      cluster,
-      pool,
-      business_day,
-      day_start_at,
-      day_end_at
-    from segments) as d
-      on
-        q.cluster = d.cluster
-        and q.pool = d.pool
-        and q.row_start_at >= d.day_start_at
-        and q.row_start_at < d.day_end_at
-    where q.guaranteed_pms > 0
-  ) as either
-  group by all
-),
-
-share_weights as (
-  select
-    n.segment,
-    n.kind,
-    n.micros,
-    r.team,
-    case n.treatment when 'even' then 1 when 'held' then r.held else r.guaranteed end as weight
-  from nobodys as n
-  inner join receivers as r
-    on n.cluster = r.cluster and n.pool is not distinct from r.pool and n.business_day = r.business_day
-  where n.treatment in ('even', 'held', 'guarantee') and weight > 0
-),
-
-share_floors as (
+adjustments as (
   select
     *,
-    micros * weight // sum(weight) over shared as floor_micros,
-    micros * weight % sum(weight) over shared as remainder
-  from share_weights
-  window shared as (partition by segment, kind)
-),
-
-shares as (
-  select
-    segment,
-    kind,
-    team,
-    floor_micros
-    + (
-      row_number() over (partition by segment, kind order by remainder desc, team)
-      <= micros - sum(floor_micros) over (partition by segment, kind)
-    )::hugeint as micros
-  from share_floors
-),
-
--- what is taken off: faulted time, unless the card bills it, and lines that nobody is asked to pay
-taken_off as (
-  select
-    c.segment,
     'team' as account,
-    'faulted' as detail,
-    c.team,
-    c.workload_id,
-    c.faulted as quantity,
-    c.micros * c.faulted // c.weight as micros
-  from cost as c
-  inner join segments as s on c.segment = s.segment
-  where c.faulted > 0 and not s.bill_faulted
+    'gpu_hour' as measure
+  from changed
+  union all by name
+  select
+    *,
+    'team' as account,
+    'gpu_hour' as measure
+  from of_promises
+  union all by name
+  select
+    *,
+    'team' as account,
+    'gpu_hour' as measure
+  from of_systems
+  union all by name
+  select
+    *,
+    '' as team,
+    0 as quantity,
+    'own' as account,
+    'gpu_hour' as measure
+  from of_nobody
   union all by name
   select
     segment,
-    'own' as account,
-    kind as detail,
-    '' as team,
-    null::bigint as workload_id,
+    team,
+    workload_id,
+    'energy' as detail,
     0 as quantity,
+    'team' as account,
+    'kwh' as measure,
+    quantity_micro,
+    kwh_nano as unit_nano,
     micros
-  from nobodys
-  where treatment = 'none'
+  from energy
+  union all by name
+  select
+    segment,
+    team,
+    'commitment' as detail,
+    0 as quantity,
+    'team' as account,
+    'commitment' as measure,
+    gpus_micro as quantity_micro,
+    micros
+  from commitments
 ),
 
 lines as (
@@ -218,57 +159,75 @@ lines as (
     kind,
     case kind when 'base' then 'team' else 'own' end as account,
     '' as detail,
+    'gpu_hour' as measure,
     team,
     workload_id,
     weight as quantity,
+    null::hugeint as quantity_micro,
+    null::hugeint as unit_nano,
+    null::bigint as measure_rate_id,
     micros
   from cost
   union all by name
   select
     segment,
+    'base' as kind,
+    'team' as account,
+    '' as detail,
+    measure,
+    team,
+    workload_id,
+    0 as quantity,
+    quantity_micro,
+    price_nano as unit_nano,
+    rate_id as measure_rate_id,
+    micros
+  from beside
+  union all by name
+  select
+    segment,
     'shared' as kind,
     'team' as account,
-    kind as detail,
+    detail,
+    'gpu_hour' as measure,
     team,
-    null::bigint as workload_id,
     0 as quantity,
     micros
   from shares
   union all by name
   select
-    segment,
-    'adjustment' as kind,
-    account,
-    detail,
-    team,
-    workload_id,
-    -quantity as quantity,
-    -micros as micros
-  from taken_off
+    *,
+    'adjustment' as kind
+  from adjustments
   union all by name
   select
     segment,
     'clearing' as kind,
     'clearing' as account,
     detail,
+    measure,
     '' as team,
-    null::bigint as workload_id,
-    sum(quantity) as quantity,
-    sum(micros) as micros
+    -sum(quantity) as quantity,
+    -sum(quantity_micro) as quantity_micro,
+    -sum(micros) as micros
   from (
     select
       segment,
-      kind as detail,
+      detail,
+      'gpu_hour' as measure,
       0 as quantity,
-      -micros as micros
+      null::hugeint as quantity_micro,
+      micros
     from shares
-    union all
+    union all by name
     select
       segment,
       detail,
+      measure,
       quantity,
+      quantity_micro,
       micros
-    from taken_off
+    from adjustments
   ) as counter
   group by all
 )
@@ -278,8 +237,8 @@ select
     md5_number_lower(
       to_json(
         [
-          s.cluster, s.business_day, s.pool, s.model, epoch_ms(s.start_at)::varchar,
-          l.kind, l.account, l.detail, l.team, l.workload_id::varchar
+          s.cluster, s.business_day, s.pool, s.model, s.profile, epoch_ms(s.start_at)::varchar,
+          l.kind, l.account, l.detail, l.measure, l.team, l.workload_id::varchar
         ]
       )::varchar
     ) >> 1
@@ -293,13 +252,31 @@ select
   l.kind,
   l.account,
   l.quantity::decimal(38, 0) as quantity_pms,
-  s.price_nano::decimal(27, 0) * 0.000000001::decimal(9, 9) as unit_price,
+  (
+    case
+      when l.measure <> 'gpu_hour' then l.unit_nano
+      when l.detail = 'borrowed' then s.borrowed_nano
+      when l.detail = 'preemptible' then s.preemptible_nano
+      when l.detail = 'reserved' then s.reserved_nano
+      when l.detail = 'lent' then s.lent_nano
+      when l.detail = 'idle' then s.idle_nano
+      else s.price_nano
+    end
+  )::decimal(27, 0) * 0.000000001::decimal(9, 9) as unit_price,
   l.micros::decimal(28, 0) * 0.000001::decimal(6, 6) as amount,
   s.currency,
-  s.rate_id,
+  case
+    when l.measure <> 'gpu_hour' then l.measure_rate_id
+    when l.detail = 'borrowed' then s.borrowed_rate_id
+    when l.detail = 'preemptible' then s.preemptible_rate_id
+    when l.detail = 'reserved' then s.reserved_rate_id
+    when l.detail = 'lent' then s.lent_rate_id
+    when l.detail = 'idle' then s.idle_rate_id
+    else s.rate_id
+  end as rate_id,
   null::bigint as corrects,
   l.detail,
-  'gpu_hour' as measure,
-  null::decimal(38, 6) as quantity
+  l.measure,
+  l.quantity_micro::decimal(38, 0) * 0.000001::decimal(6, 6) as quantity
 from lines as l
 inner join segments as s on l.segment = s.segment

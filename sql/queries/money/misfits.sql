@@ -1,5 +1,5 @@
 -- misfits: usage that cannot be priced as it is: a row across the instant at which its price begins or ends, or one that
--- breaks rule 1. segments and business_days are given, and $begin_at, when charging begins
+-- breaks rule 1. segments, profiles and business_days are given, and $begin_at, when charging begins
 with
 judged as (
   select
@@ -13,11 +13,14 @@ judged as (
     or u.faulted_pms not between 0 and u.held_pms as unbalanced
   from usage_hourly as u
   inner join business_days as d on u.row_start_at >= d.start_at and u.row_start_at < d.end_at
+  left join profiles as f on u.cluster = f.cluster and u.device_id = f.device_id
   left join segments as s
     on
-      u.cluster = s.cluster
+      s.rate_id is not null
+      and u.cluster = s.cluster
       and u.pool is not distinct from s.pool
       and u.model is not distinct from s.model
+      and coalesce(f.profile, '') = s.profile
       and u.row_start_at >= s.start_at
       and u.row_start_at < s.end_at
 )

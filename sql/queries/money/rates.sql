@@ -1,4 +1,4 @@
--- rates: every price per GPU-hour, of every version of every card
+-- rates: every price of every version of every card, those of a line together
 select
   rate_id,
   card,
@@ -7,9 +7,10 @@ select
   cluster_glob,
   pool_glob,
   model_glob,
+  coalesce(profile_glob, '*') as profile_glob,
+  measure,
   price,
   epoch_ms(start_at) as start_ms,
   coalesce(epoch_ms(end_at), $forever_ms) as end_ms
 from rates
-where measure = 'gpu_hour'
-order by card, version, position, rate_id
+order by card, version, position, measure, rate_id

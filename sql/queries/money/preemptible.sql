@@ -1,0 +1,6 @@
+-- preemptible: the allocations that may be preempted
+select
+  cluster,
+  allocation_id
+from allocations
+where preemptible
