@@ -14,7 +14,6 @@ _TREATMENT = {
     "held": "shared by held time",
     "guarantee": "shared by guarantee",
     "weighted": "shared by the card's weights",
-    "weighted": "shared by the card's weights",
 }
 _KINDS = ("unallocated", "unavailable", "unobserved")
 Before = Mapping[str | None, tuple[Decimal, Decimal]]
