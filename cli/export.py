@@ -13,8 +13,8 @@ from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
     from analytics.finance.span import Span
-    from analytics.money.calendar import Calendar
     from quartermaster.config.model import Configuration
+    from sql.ledger import Ledger
 
 app = typer.Typer(no_args_is_help=True, help="Write files for finance and for other tools.")
 Period = Annotated[
@@ -59,12 +59,43 @@ def focus(
     from sql.configured import open_configured
 
     configuration = _configuration(context)
-    span = _span(configuration, period, first, last)
     write = writer_for(file)
     with open_configured(configuration, read_only=True) as ledger:
+        span = _span(configuration, ledger, period, first, last)
         frames = focus_frames(ledger, span, configuration.business.accounts, version.value)
         rows = write(frames, file)
     _tell(file, rows, f"FOCUS {version.value} of {span.name}", as_json=as_json)
+
+
+@app.command("general-ledger")
+def general_ledger(
+    context: typer.Context,
+    *,
+    file: Out,
+    period: Period = None,
+    first: From = None,
+    last: To = None,
+    as_json: Json = False,
+) -> None:
+    """Write a journal as CSV: each cost centre debited, the fleet credited, in cents that balance.
+
+    The accounts' names are business.accounts in the configuration. A team's entries add up to its statement.
+
+    \b
+    Example:
+      quartermaster export general-ledger --period 2026-11 -o journal.csv
+    """
+    from analytics.finance.general_ledger import entries, journal, read_sums
+    from analytics.finance.written import writer_for
+    from sql.configured import open_configured
+
+    configuration = _configuration(context)
+    write = writer_for(file)
+    with open_configured(configuration, read_only=True) as ledger:
+        span = _span(configuration, ledger, period, first, last)
+        found = entries(read_sums(ledger, span), span, configuration.business.accounts)
+    rows = write([journal(found)], file)
+    _tell(file, rows, f"journal of {span.name}", as_json=as_json)
 
 
 def _tell(file: Path, rows: int, what: str, *, as_json: bool) -> None:
@@ -80,19 +111,15 @@ def _configuration(context: typer.Context) -> "Configuration":
     return load_configuration(session(context).config_path(), os.environ)
 
 
-def _calendar(configuration: "Configuration") -> "Calendar":
-    from analytics.money.calendar import Calendar
-
-    business = configuration.business
-    return Calendar(business.time_zone, business.calendar, business.fiscal_year_start)
-
-
-def _span(configuration: "Configuration", period: str | None, first: str | None, last: str | None) -> "Span":
+def _span(
+    configuration: "Configuration", ledger: "Ledger", period: str | None, first: str | None, last: str | None
+) -> "Span":
     from analytics.finance.span import span_between, span_of
+    from analytics.money.periods import calendar_of, period_named
 
-    calendar = _calendar(configuration)
+    calendar = calendar_of(configuration.business)
     if period is not None and first is None and last is None:
-        return span_of(calendar.named(period))
+        return span_of(period_named(ledger, calendar, period))
     if period is None and first is not None and last is not None:
         return span_between(first, last, calendar)
     raise InputError("which days?", "name a --period, or both --from and --to")

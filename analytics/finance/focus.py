@@ -8,7 +8,7 @@ import polars as pl
 
 from analytics.finance.span import Span, lay_days
 from quartermaster.config.accounts import AccountsPart
-from sql.ledger import Cursor, Ledger
+from sql.ledger import Ledger
 
 Version = Literal["1.2", "1.3"]
 VERSIONS: tuple[Version, ...] = ("1.2", "1.3")
@@ -17,9 +17,6 @@ STEP_DAYS = 8  # of one frame: a month is four, and what it takes does not grow 
 SINCE_1_3 = (
     *("ServiceProviderName", "HostProviderName", "AllocatedMethodId", "AllocatedMethodDetails"),
     *("AllocatedResourceId", "AllocatedResourceName", "AllocatedTags"),
-)
-_INVOICE = pl.Schema(
-    {"period": pl.String(), "team": pl.String(), "currency": pl.String(), "invoice_id": pl.String()}
 )
 
 
@@ -36,8 +33,8 @@ def focus_frames(
         bounds = {"first_day": span.first_day, "end_day": span.end_day}
         for name in ("workloads", "originals"):
             cursor.execute(f"create temp table export_{name} as {focus_sql(name)}", bounds)
-        cursor.execute(f"create temp table export_accounts as {focus_sql('accounts')}")
-        cursor.register("export_invoices", _invoices(cursor, span))
+        for name in ("accounts", "invoices"):
+            cursor.execute(f"create temp table export_{name} as {focus_sql(name)}")
         query = focus_sql("rows")
         names = {"provider": accounts.provider, "fleet_account": accounts.fleet}
         for first_day, end_day in span.steps(STEP_DAYS):
@@ -55,8 +52,3 @@ def column_id(name: str) -> str:
 def focus_sql(name: str) -> str:
     """The text of sql/queries/focus/<name>.sql."""
     return (files("sql") / "queries" / "focus" / f"{name}.sql").read_text(encoding="utf-8")
-
-
-def _invoices(cursor: Cursor, span: Span) -> pl.DataFrame:
-    """The numbers of the statements of closed periods."""
-    return _INVOICE.to_frame()

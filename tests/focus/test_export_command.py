@@ -87,3 +87,13 @@ def test_without_a_ledger_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "quartermaster.yaml").write_text(YAML)
     with pytest.raises(LedgerError, match="there is no ledger"):
         run(tmp_path, "focus", "--period", "2026-11", "-o", str(tmp_path / "f.csv"))
+
+
+def test_a_journal_of_a_period(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "journal.csv"
+    told = json.loads(run(site, "general-ledger", "--period", "2026-11", "-o", str(file), "--json").stdout)
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert told == {"file": str(file), "rows": len(rows), "what": "journal of 2026-11"}
+    (recovery,) = (row for row in rows if row["account"] == "gpu-recovery")
+    assert (recovery["cost_centre"], recovery["credit"]) == ("CC-0", f"{november():.2f}")

@@ -138,6 +138,28 @@ def test_a_team_without_a_cost_centre_is_billed_by_department_and_else_by_name(
     assert told == [("research", "Department"), ("stranger", "Team"), ("fleet", "Fleet")]
 
 
+def test_a_closed_periods_rows_have_the_numbers_of_their_statements(finance_ledger: Ledger) -> None:
+    lines = Lines()
+    lines.line("1", business_day="2026-09-30")
+    lines.line("2", "unallocated", "own", business_day="2026-09-30")
+    lines.line("4", business_day="2026-10-01")
+    closed: dict[str, Any] = {"period": "2026-09", "revision": 0, "state": "closed", "number": 7}
+    told = [
+        ("7-001", None, 7),
+        ("7-002", "vision", 7),
+        ("6-001", "vision", 6),
+    ]  # the last of one that was reopened
+    columns = ["statement", "team", "number"]
+    statements = pl.DataFrame(told, schema=columns, orient="row").with_columns(
+        period=pl.lit("2026-09"), currency=pl.lit("EUR")
+    )
+    ledger = lines.write(finance_ledger)
+    ledger.append("focus/closed", {"periods_versions": pl.DataFrame([closed]), "statements": statements})
+    span = span_between("2026-09-30", "2026-10-01", Calendar(ZONE))
+    found = {(row["x_Period"], row["SubAccountId"]): row["InvoiceId"] for row in rows(ledger, span)}
+    assert found == {("2026-09", "vision"): "7-002", ("2026-09", None): "7-001", ("2026-10", "vision"): None}
+
+
 def test_the_rows_add_up_to_the_pools_cost_and_a_teams_to_what_it_owes(books: Books) -> None:
     books.card(unallocated="held", unavailable="none", unobserved="even")
     books.rate("4.10", pool="serving")

@@ -124,7 +124,8 @@ shown as (
   from parted as p
   left join export_accounts as a on p.business_day = a.business_day and p.team = a.team
   left join export_workloads as w on p.cluster = w.cluster and p.workload_id = w.workload_id
-  left join export_invoices as i on p.period = i.period and p.team is not distinct from i.team and p.currency = i.currency
+  left join export_invoices as i
+    on p.period = i.period and p.currency = i.currency and i.team is not distinct from if(p.account = 'team', p.team, null)
 )
 
 select
