@@ -32,6 +32,8 @@ from sql.statement import check
 HIDDEN = frozenset({"people", "people_reads", "tokens", "tokens_versions"})
 _MIB = 2**20
 _BATCH_ROWS = 2_000
+_TABLES = (Path(__file__).parent / "queries" / "door" / "tables.sql").read_text(encoding="utf-8")
+_SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 _PATH = re.compile(r"(?:/[^/\s'\":]+){2,}/?")
 
 
@@ -69,8 +71,7 @@ def open_room(folder: str, catalog: str) -> Room:
         with place.reading():
             connection.execute("use lake")
             revision.check(revision.current(connection), place.where)
-            tables, others = _names(connection)
-            return Room(place, connection, tables, others, _folders(connection, place, tables))
+            return Room(place, connection, *_learn(connection, place))
     except BaseException:
         connection.close()
         raise
@@ -105,18 +106,23 @@ def _words(error: duckdb.Error, where: str) -> str:
 
 def _answer(room: Room, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     cursor, teams = room.connection, cast(list[str] | None, request.get("teams"))
-    given = {
+    given: dict[str, object] = {
         name: None if text is None else value(kind, text, name)
         for name, (kind, text) in cast(dict[str, Any], request.get("parameters") or {}).items()
     }
     _limit(request)
     tables = room.tables if teams is None else room.tables & SCOPED.keys()
-    read = check(cursor, request["query"], tables, room.others, given.keys())
+    query = request["query"]
+    if _SHOW_TABLES.fullmatch(query):
+        query, given["names"] = "select unnest($names) as name", sorted(tables)
+        read = frozenset[str]()
+    else:
+        read = check(cursor, query, tables, room.others, given.keys())
     cursor.execute(f"set global memory_limit = '{int(request['memory_mib'])}MiB'")
     if teams is not None:
         narrow(cursor, read, teams)
     _close(cursor, room.folders if teams is None else ())
-    reader = cast(Any, cursor.execute(request["query"], given or None)).to_arrow_reader(_BATCH_ROWS)
+    reader = cast(Any, cursor.execute(query, given or None)).to_arrow_reader(_BATCH_ROWS)
     batches, rows, size, more = list[Any](), 0, 0, False
     for batch in reader:
         left = request["rows"] - rows
@@ -156,27 +162,15 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - pyarrow has 
         raise InputError(f"a value in the answer has no form here: {error}", "cast it to varchar") from error
 
 
-def _names(cursor: Cursor) -> tuple[frozenset[str], frozenset[str]]:
-    """The tables that may be asked, and every other name that DuckDB would find."""
-    found = cursor.execute(
-        "select database_name, schema_name, table_name from duckdb_tables() "
-        "union all select database_name, schema_name, view_name from duckdb_views()"
-    ).fetchall()
-    mine = {
-        name if schema == "main" else f"{schema}.{name}"
-        for database, schema, name in found
-        if database == "lake"
-    } - HIDDEN
-    return frozenset(mine), frozenset(name.casefold() for _, _, name in found)
-
-
-def _folders(cursor: Cursor, place: Catalog, tables: frozenset[str]) -> tuple[str, ...]:
-    """Where the files of the tables lie: nothing else may be read, not even by a way that nobody thought of."""
-    found = cursor.execute(
-        "select t.table_name, concat(s.path, t.path) from __ducklake_metadata_lake.ducklake_table as t "
-        "inner join __ducklake_metadata_lake.ducklake_schema as s using (schema_id) where t.end_snapshot is null"
-    ).fetchall()
-    return tuple(f"{place.data}/{path}" for name, path in found if name in tables)
+def _learn(cursor: Cursor, place: Catalog) -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+    """The tables that may be asked, every other name that DuckDB would find, and the folders of the tables' files:
+    nothing else may be read, not even by a way that nobody thought of. (duckdb_tables() takes 0.3 s for it.)"""
+    found = cursor.execute(_TABLES).fetchall()
+    mine = {name if schema == "main" else f"{schema}.{name}": path for schema, name, path in found}
+    views = cursor.execute("select view_name from duckdb_views()").fetchall()
+    others = {name.casefold() for _, name, _ in found} | {name.casefold() for (name,) in views}
+    folders = [f"{place.data}/{path}" for name, path in mine.items() if path and name not in HIDDEN]
+    return frozenset(mine.keys() - HIDDEN), frozenset(others), tuple(folders)
 
 
 def _close(cursor: Cursor, folders: Sequence[str]) -> None:

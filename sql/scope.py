@@ -30,8 +30,8 @@ def narrow(cursor: Cursor, read: AbstractSet[str], teams: Sequence[str]) -> None
 
     Afterwards `reporting.<view>` is the copy, and no other row is within reach of the process. `read` is of SCOPED.
     """
-    cursor.execute("use memory")
     cursor.execute("create schema memory.reporting")
+    cursor.execute("use memory.reporting")
     for name in sorted(read):
         where = _condition(SCOPED[name], teams)
         cursor.execute(f"create table memory.{name} as select * from lake.{name} where {where}")  # noqa: S608

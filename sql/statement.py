@@ -153,7 +153,7 @@ def _check_table(
         shown = name.strip('"_')
         if shown != "tables":
             raise _refused(f"show {shown}")
-        return frozenset()
+        return tables
     home = (part.get("catalog_name", "").casefold(), part.get("schema_name", "").casefold())
     schema = _SCHEMAS.get(home)
     if part["type"] != "BASE_TABLE" or schema is None:

@@ -232,3 +232,14 @@ create table notifications (
   cluster varchar, object_uid varchar, workload_id bigint, stage varchar, sent_at timestamptz, channel varchar, addressee varchar,
   accepted boolean, words varchar, recorded_at timestamptz
 );
+
+-- the remote door -------------------------------------------------------------------------------------------------------
+-- the word that opens it is kept nowhere, only its SHA-256; teams is a JSON list, null for all
+create table tokens_versions (
+  token_id bigint, start_at timestamptz, end_at timestamptz, name varchar, hash varchar, teams varchar, per_minute integer, author varchar,
+  revision integer, recorded_at timestamptz
+);
+create table sql_asked (
+  asked_at timestamptz, token_id bigint, token varchar, question varchar, query_hash varchar, query varchar, parameters varchar,
+  form varchar, outcome varchar, rows bigint, took_ms bigint, words varchar, recorded_at timestamptz
+);
