@@ -39,6 +39,8 @@ def correct(ledger: Ledger, now_ms: int, time_zone: str) -> Corrected:
         closed = closed_books(cursor)
         shut = [day for each in closed.periods for day in days_between(each.start_ms, each.end_ms, time_zone)]
         days = _late(cursor, shut, snapshot_id)
+        if not days and cursor.execute(books_sql("open_again")).fetchone() is None:
+            return Corrected((), 0, Decimal(0))
         found = _differences(cursor, days, shut, booked_on(closed, now_ms, time_zone))
         if len(found):
             _book(ledger, f"corrections/until/{snapshot_id}", found, now_ms)

@@ -10,7 +10,11 @@ from charges as c
 left join (select distinct rate_id from rates) as r on c.rate_id = r.rate_id
 left join (select distinct cluster, workload_id from workloads_versions) as w
   on c.cluster = w.cluster and c.workload_id = w.workload_id
-left join (select distinct charge_id from charges) as o on c.corrects = o.charge_id
+left join (
+  select charge_id from charges
+  union
+  select line_id from corrections
+) as o on c.corrects = o.charge_id
 where
   (c.rate_id is not null and r.rate_id is null)
   or (c.workload_id is not null and w.workload_id is null)

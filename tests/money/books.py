@@ -15,7 +15,9 @@ from sql.ledger import Cursor, Ledger
 START = "2026-11-23T00:00:00Z"  # the Monday of 2026-W48
 TABLES = (
     *("cards_versions", "rates", "usage_hourly", "usage_daily", "quota_hourly", "charges"),
-    *("teams_versions", "workloads_versions", "rollup_marks", "gaps_versions"),
+    *("teams_versions", "workloads_versions", "rollup_marks", "gaps_versions", "nodes_versions"),
+    *("usage_late", "periods_versions", "statements", "corrections", "notifications"),
+    *("invoices_versions", "disputes_versions", "budgets_versions"),
 )
 TIMES = (
     *("capacity", "held", "computing", "idle", "unknown", "unallocated", "unavailable", "unobserved"),

@@ -1,0 +1,293 @@
+"""Closing a period's books, once and for all, and opening them again by a person's act."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from uuid import uuid4
+
+import polars as pl
+
+from analytics.late import fold
+from analytics.money.calendar import Calendar
+from analytics.money.charges import charge
+from analytics.money.corrections import correct
+from analytics.money.evidence import contents, read_evidence
+from analytics.money.folder import file_contents, pieces, write_folder
+from analytics.money.manifest import Closing, Statement, hash_of, manifest_of, statements_of
+from analytics.money.periods import (
+    Change,
+    Standing,
+    State,
+    append_change,
+    standing,
+    write_change,
+)
+from analytics.money.queries import books_sql
+from quartermaster.clock import to_datetime, to_iso
+from quartermaster.errors import InputError, LedgerError
+from sql.checks import run as run_checks
+from sql.ledger import Cursor, Ledger
+
+CHECKS = ("adjustments", "charge_orphans", "daily_of_hourly", "rule_one_daily")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """By whom, when and under which rules a period is closed."""
+
+    calendar: Calendar
+    now_ms: int
+    actor: str
+    clusters: Sequence[str] = ()  # whose usage must be written past the period's end
+    grace_ms: int = 0
+    books: Path | None = None  # the folder of folders; None: nothing is written out
+    two_persons: bool = False
+    second: str = ""  # who confirms it, where an author of its prices closes it
+    reason: str = ""
+    at_once: bool = False  # do not wait for the end of the grace
+
+
+def folder_of(books: Path, period: str, number: int) -> Path:
+    """Where a closing is written out: books/2026-11/7."""
+    return books / period / str(number)
+
+
+def close(ledger: Ledger, name: str, terms: Terms) -> Standing:
+    """Close the period, or begin its grace where that has not passed; closed, it is written out again, the same bytes.
+
+    It charges and corrects first. Nothing is closed when it raises: InputError where it is too early, an earlier period
+    is open or a second person is needed, LedgerError where usage is not written yet, lacks a price or breaks a rule.
+    """
+    with ledger.exclusive("declare"), ledger.exclusive("rollup"):
+        with ledger.reading() as cursor:
+            found = standing(cursor, terms.calendar, name)
+            if found.state == State.CLOSED:
+                return _written_again(cursor, found, terms)
+            _require_time(found, terms)
+            waits = _waits_until(found, terms)
+            if waits is not None:
+                return _begin_grace(ledger, found, waits, terms)
+            _require_order(cursor, found)
+            _require_usage(cursor, found, terms)
+            second = _confirmed(cursor, found, terms)
+        charged = charge(
+            ledger, terms.now_ms, terms.calendar.time_zone, [day.day for day in found.period.days]
+        )
+        if charged.unpriced_until_ms is not None and charged.unpriced_until_ms > found.period.start_ms:
+            raise LedgerError(
+                f"{name} has usage without a price until {to_iso(charged.unpriced_until_ms)}",
+                "give rate_cards an entry that holds then",
+            )
+        correct(ledger, terms.now_ms, terms.calendar.time_zone)
+        _require_rules(ledger, found)
+        with ledger.exclusive("charges"):
+            return _close(ledger, replace(found, second=second), terms)
+
+
+def reopen(ledger: Ledger, name: str, terms: Terms) -> Standing:
+    """Open a closed period again; what was booked elsewhere as its corrections is taken back by the next `correct`.
+
+    Raises InputError where it is not closed, or no reason is given.
+    """
+    if not terms.reason.strip():
+        raise InputError(f"{name} is opened again for a reason only", "say it with --reason")
+    with ledger.exclusive("declare"), ledger.exclusive("rollup"), ledger.exclusive("charges"):
+        with ledger.reading() as cursor:
+            found = standing(cursor, terms.calendar, name)
+        if found.state != State.CLOSED:
+            raise InputError(f"{name} is not closed, it is {found.state.value}", "there is nothing to open")
+        opened = replace(
+            found,
+            state=State.OPEN,
+            revision=found.revision + 1,
+            number=None,
+            replaces=found.number,
+            sha256=None,
+            manifest=None,
+            closes_ms=None,
+            actor=terms.actor,
+            second="",
+            reason=terms.reason,
+            told_ms=terms.now_ms,
+        )
+
+        def work(cursor: Cursor) -> None:
+            write_change(ledger, cursor, Change(opened, terms.calendar.kind), terms.now_ms)
+            fold(cursor, found.period.days)
+
+        ledger.write(f"periods/{name}/{uuid4().hex}", work, message=f"{name} is open again")
+        return opened
+
+
+def _close(ledger: Ledger, found: Standing, terms: Terms) -> Standing:
+    with ledger.reading() as cursor:
+        row = cursor.execute("select id from ducklake_current_snapshot('lake')").fetchone()
+        last = cursor.execute(books_sql("last_closing")).fetchone()
+        evidence = read_evidence(cursor, found.period)
+        revision = ledger.revision()
+        closing = Closing(
+            found.period,
+            terms.calendar.kind,
+            number=int(last[0]) + 1 if last else 1,
+            replaces=found.replaces,
+            previous=(int(last[0]), str(last[1])) if last else None,
+            versions=_versions(revision),
+        )
+        statements = statements_of(closing.number, evidence.owed)
+        written = file_contents(evidence, statements)
+        manifest = manifest_of(closing, statements, contents(cursor, evidence), pieces(written))
+    closed = replace(
+        found,
+        state=State.CLOSED,
+        revision=found.revision + 1,
+        number=closing.number,
+        sha256=hash_of(manifest),
+        manifest=manifest,
+        actor=terms.actor,
+        reason=terms.reason,
+        told_ms=terms.now_ms,
+    )
+    if terms.books is not None:
+        write_folder(folder_of(terms.books, found.period.period, closing.number), written, manifest)
+    change = Change(
+        closed, terms.calendar.kind, int(row[0]) if row else 0, closing.versions["program"], revision
+    )
+
+    def work(cursor: Cursor) -> None:
+        write_change(ledger, cursor, change, terms.now_ms)
+        if statements:
+            ledger.insert(cursor, "statements", _rows(statements, closing), recorded_at=terms.now_ms)
+
+    ledger.write(
+        f"periods/{found.period.period}/{uuid4().hex}", work, message=f"{found.period.period} is closed"
+    )
+    return closed
+
+
+def _written_again(cursor: Cursor, found: Standing, terms: Terms) -> Standing:
+    """Write a closed period's folder again. Raises LedgerError where that does not give what was closed."""
+    evidence, manifest = read_evidence(cursor, found.period), found.manifest or ""
+    written = file_contents(evidence, statements_of(found.number or 0, evidence.owed))
+    if any(f'"sha256":"{each.sha256}"' not in manifest for each in pieces(written)):
+        raise LedgerError(
+            f"the ledger does not give the files of {found.period.period} as they were closed any more",
+            f"quartermaster period verify {found.period.period} says what is amiss",
+        )
+    if terms.books is not None:
+        write_folder(folder_of(terms.books, found.period.period, found.number or 0), written, manifest)
+    return found
+
+
+def _require_time(found: Standing, terms: Terms) -> None:
+    if terms.now_ms < found.period.end_ms:
+        raise InputError(
+            f"{found.period.period} has not ended: it lasts until {to_iso(found.period.end_ms)}",
+            "close it after that",
+        )
+
+
+def _waits_until(found: Standing, terms: Terms) -> int | None:
+    """Until when its grace runs; None where it has passed, or is not waited for."""
+    closes_ms = found.closes_ms if found.closes_ms is not None else found.period.end_ms + terms.grace_ms
+    if terms.at_once or terms.now_ms >= closes_ms:
+        return None
+    return closes_ms
+
+
+def _begin_grace(ledger: Ledger, found: Standing, closes_ms: int, terms: Terms) -> Standing:
+    if found.state == State.CLOSING:
+        return found
+    begun = replace(
+        found,
+        state=State.CLOSING,
+        revision=found.revision + 1,
+        closes_ms=closes_ms,
+        actor=terms.actor,
+        reason=terms.reason,
+        told_ms=terms.now_ms,
+    )
+    append_change(ledger, Change(begun, terms.calendar.kind), terms.now_ms)
+    return begun
+
+
+def _require_order(cursor: Cursor, found: Standing) -> None:
+    row = cursor.execute(books_sql("earlier_open"), {"start_day": found.period.start_day}).fetchone()
+    if row and row[0] is not None:
+        raise InputError(
+            f"{found.period.period} follows {row[0]}, whose books are open",
+            "close the periods in order: quartermaster period list",
+        )
+
+
+def _require_usage(cursor: Cursor, found: Standing, terms: Terms) -> None:
+    given = {"clusters": list(terms.clusters), "until_ms": found.period.end_ms}
+    missing = cursor.execute(books_sql("unrolled"), given).fetchall()
+    if missing:
+        told = ", ".join(f"{name} (until {to_iso(until or 0)})" for name, until in missing)
+        raise LedgerError(
+            f"the usage of {found.period.period} is not all written: {told}",
+            "run quartermaster rollup; it says what it waits for",
+        )
+
+
+def _confirmed(cursor: Cursor, found: Standing, terms: Terms) -> str:
+    """Who confirms the closing; empty where nobody has to. Raises InputError where somebody has to and did not."""
+    if not terms.two_persons:
+        return terms.second
+    given = {"start_at": to_datetime(found.period.start_ms), "end_at": to_datetime(found.period.end_ms)}
+    authors = {str(author or "") for (author,) in cursor.execute(books_sql("authors"), given).fetchall()}
+    if "" in authors:
+        raise InputError(
+            f"prices of {found.period.period} have no author, and business.two_persons asks for one",
+            "give each of rate_cards its author",
+        )
+    if terms.actor in authors and terms.second in {"", terms.actor}:
+        raise InputError(
+            f"{terms.actor} set prices of {found.period.period} and may not close it alone",
+            "let somebody else confirm it with --second",
+        )
+    return terms.second
+
+
+def _require_rules(ledger: Ledger, found: Standing) -> None:
+    """Raises LedgerError where usage or lines of the period break a rule."""
+    breaches = run_checks(ledger, CHECKS)
+    if breaches:
+        raise LedgerError(
+            f"{found.period.period} cannot be closed: {breaches[0].rule}", "run quartermaster ledger check"
+        )
+    days = {"start_day": found.period.start_day, "end_day": found.period.end_day}
+    with ledger.reading() as cursor:
+        row = cursor.execute(books_sql("unbalanced"), days).fetchone()
+    if row is not None:
+        raise LedgerError(
+            f"the lines of {row[3]} in pool {row[2]} of cluster {row[0]} on {row[1]} are not its usage",
+            "run quartermaster rollup",
+        )
+
+
+def _versions(ledger_revision: str) -> dict[str, str]:
+    return {
+        "program": version("gpu-quartermaster"),
+        "ledger": ledger_revision,
+        "polars": pl.__version__,
+    }
+
+
+def _rows(statements: Sequence[Statement], closing: Closing) -> pl.DataFrame:
+    rows = [
+        {
+            "statement": each.statement,
+            "number": closing.number,
+            "period": closing.period.period,
+            "team": each.team,
+            "department": each.department,
+            "cost_centre": each.cost_centre,
+            "currency": each.currency,
+            "amount": each.amount,
+            "exact_amount": each.exact_amount,
+        }
+        for each in statements
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)

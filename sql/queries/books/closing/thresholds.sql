@@ -1,0 +1,9 @@
+-- thresholds: the floors of the signals in force, cut to the period
+select
+  * exclude (revision, recorded_at) replace (
+    greatest(start_at, $start_at) as start_at,
+    least(coalesce(end_at, $end_at), $end_at) as end_at
+  )
+from thresholds
+where start_at < $end_at and coalesce(end_at, $end_at) > $start_at
+order by start_at, threshold_id
