@@ -22,6 +22,7 @@ NAMES = (
     "reclaim",
     "backfill",
     "whatif",
+    "finance",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 

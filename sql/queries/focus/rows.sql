@@ -80,14 +80,22 @@ priced as (
     || '/' || coalesce(nullif(model, ''), '-') as sku,
     account = 'team'
     and (was_measure = 'commitment' or (was_kind = 'adjustment' and was_detail = 'commitment')) as of_commitment,
-    was_kind = 'shared' as is_shared,
-    sum(if(was_kind = 'shared', micros, 0)) over origin_so_far as shared_so_far,
-    sum(if(was_kind = 'shared', micros, 0)) over origin as shared_in_all
+    was_kind = 'shared' as is_shared
   from sorted_out
+),
+
+-- each share's part of what was shared: differences of floors of the running sum, which add up to one
+shares as (
+  select
+    charge_id,
+    (sum(micros) over origin_so_far * 1000000000000 // nullif(sum(micros) over origin, 0))
+    - ((sum(micros) over origin_so_far - micros) * 1000000000000 // nullif(sum(micros) over origin, 0)) as ratio
+  from priced
+  where is_shared
   window
-    origin as (partition by business_day, cluster, pool, model, rate_id, kind, was_kind, was_detail),
+    origin as (partition by business_day, cluster, pool, model, rate_id, kind, was_detail),
     origin_so_far as (
-      partition by business_day, cluster, pool, model, rate_id, kind, was_kind, was_detail
+      partition by business_day, cluster, pool, model, rate_id, kind, was_detail
       order by team, charge_id
       rows between unbounded preceding and current row
     )
@@ -111,7 +119,8 @@ shown as (
     w.namespace,
     w.kind as workload_kind,
     w.name as workload_name,
-    case when json_valid(w.tags) then if(json_type(w.tags) = 'OBJECT' and w.tags <> '{}', w.tags, null) end as tags,
+    w.tags,
+    h.ratio,
     i.invoice_id,
     coalesce(nullif(a.cost_centre, ''), nullif(a.department, ''), p.team, $fleet_account) as billing_account,
     case
@@ -124,6 +133,7 @@ shown as (
   from parted as p
   left join export_accounts as a on p.business_day = a.business_day and p.team = a.team
   left join export_workloads as w on p.cluster = w.cluster and p.workload_id = w.workload_id
+  left join shares as h on p.charge_id = h.charge_id
   left join export_invoices as i
     on p.period = i.period and p.currency = i.currency and i.team is not distinct from if(p.account = 'team', p.team, null)
 )
@@ -208,19 +218,8 @@ select
   $provider as service_provider_name,
   $provider as host_provider_name,
   if(is_shared, 'shared-' || was_detail, null) as allocated_method_id,
-  if(
-    is_shared and shared_in_all <> 0,
-    '{"Elements":[{"AllocatedRatio":'
-    || (
-      (
-        (shared_so_far * 1000000000000 // shared_in_all)
-        - ((shared_so_far - micros) * 1000000000000 // shared_in_all)
-      )::decimal(26, 0)
-      * 0.000000000001::decimal(12, 12)
-    )::varchar
-    || ',"UsageUnit":"GPU-Hours"}]}',
-    null
-  ) as allocated_method_details,
+  '{"Elements":[{"AllocatedRatio":' || (ratio::decimal(26, 0) * 0.000000000001::decimal(12, 12))::varchar
+  || ',"UsageUnit":"GPU-Hours"}]}' as allocated_method_details,
   if(is_shared, team, null) as allocated_resource_id,
   if(is_shared, team, null) as allocated_resource_name,
   null::varchar as allocated_tags,

@@ -14,7 +14,7 @@ select
   w.namespace,
   w.kind,
   w.name,
-  w.tags
+  case when json_valid(w.tags) then if(json_type(w.tags) = 'OBJECT' and w.tags <> '{}', w.tags, null) end as tags
 from workloads as w
 inner join charged as c on w.cluster = c.cluster and w.workload_id = c.workload_id
 qualify row_number() over (partition by w.cluster, w.workload_id order by w.start_at desc) = 1
