@@ -1,13 +1,13 @@
 """`quartermaster report`: a week's or month's bill, of all teams, a department or one."""
 
 import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import output
 from cli.session import session
 from quartermaster.errors import InputError
 
@@ -23,6 +23,8 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     html = "html"
+    pdf = "pdf"
+    xlsx = "xlsx"
 
 
 def report(
@@ -51,7 +53,7 @@ def report(
       quartermaster report                                the last complete week
       quartermaster report --week 2026-W48 --team vision  one team's bill
       quartermaster report --month 2026-11 --audience finance --format html -o november.html
-      quartermaster report --format html -o report.html   a page to send around
+      quartermaster report --format pdf -o report.pdf     a page to send around
       quartermaster report --json | jq .by_team           docs/report.md
     """
     from analytics.reports import made
@@ -92,12 +94,16 @@ def deliver(found: "Report", form: Format, file: Path | None) -> None:
 
         show(found)
         return
-    text = _text(found, form)
+    content = _content(found, form)
     if file is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        if form in {Format.pdf, Format.xlsx} and sys.stdout.isatty():
+            raise InputError(
+                f"{form.value} is not for a terminal", f"name a file: --output report.{form.value}"
+            )
+        typer.echo(content, nl=False)
         return
     try:
-        file.write_text(text, encoding="utf-8", newline="")
+        file.write_bytes(content)
     except OSError as error:
         raise InputError(
             f"{file}: it cannot be written: {error.strerror}", "name another with --output"
@@ -105,21 +111,11 @@ def deliver(found: "Report", form: Format, file: Path | None) -> None:
     typer.echo(f"{file}: the bill of {found.span}", err=True)
 
 
-def _text(found: "Report", form: Format) -> str:
-    match form:
-        case Format.json:
-            from analytics.reports.document import to_document
+def _content(found: "Report", form: Format) -> bytes:
+    if form is Format.table:
+        from cli.bill import text
 
-            return output.json_text(to_document(found)) + "\n"
-        case Format.csv:
-            from analytics.reports.spreadsheet import to_csv
+        return text(found).encode()
+    from analytics.reports.forms import Form, written
 
-            return to_csv(found)
-        case Format.html:
-            from analytics.reports.html import render
-
-            return render(found)
-        case Format.table:
-            from cli.bill import text
-
-            return text(found)
+    return written(found, Form(form.value))

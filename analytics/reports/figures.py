@@ -241,6 +241,12 @@ class Report:
         return self.audience.name if self.audience.kind is Kind.TEAM else None
 
     @property
+    def known_ms(self) -> int:
+        """The milliseconds of the span that the figures cover: to its end, or as far as the roll-up has read."""
+        until = self.end_ms if self.known_until_ms is None else min(self.end_ms, self.known_until_ms)
+        return until - self.start_ms
+
+    @property
     def priced(self) -> bool:
         """Whether a rate card was in force, so that costs mean something."""
         return bool(self.currency)

@@ -1,6 +1,8 @@
-"""The weekly report as one HTML file: no script, nothing fetched, light and dark, fit for paper and phone."""
+"""A report as one HTML file: no script, nothing fetched, light and dark, fit for paper and phone."""
 
 from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -8,23 +10,25 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from analytics.reports import charts, summary, theme
+from analytics.reports import charts, legible, summary, theme
+from analytics.reports.changed import changed
 from analytics.reports.figures import Amount, Report
+from analytics.reports.questions import WORKLOADS, tables
+from analytics.reports.tables import Column, Table, shown
+from analytics.reports.worth import worth_doing
 from analytics.wonback import METHOD
 from quartermaster.clock import to_datetime
-from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from altair import LayerChart
 
-WORKLOADS = 25
 _WIDE_PX, _NARROW_PX = 860, 330
 _HERE = files("analytics.reports")
 
 
 def render(report: Report) -> str:
     """The report as a complete HTML document. Every name in it is escaped, whatever it says."""
-    page = _environment().get_template("weekly.html.j2")
+    page = _environment().get_template("report.html.j2")
     look = {"light": theme.css_variables("light"), "dark": theme.css_variables("dark")}
     look |= {"css": _text("blocks.css") + _text("report.css"), "font": _font()}
     safe = {name: Markup(text) for name, text in look.items()}  # noqa: S704 - our own files
@@ -56,8 +60,28 @@ def instant(at_ms: int) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A table in words."""
+
+    title: str
+    note: str
+    empty: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    total: Sequence[str] | None
+
+
 def _values(report: Report) -> dict[str, object]:
+    told = {table.key: _in_words(table) for table in tables(report, WORKLOADS)}
+    owes = next((at for at, column in enumerate(told["teams"].columns) if column.label == "Owes"), -1)
+    total = told["teams"].total
     return {
+        "tables": told,
+        "owed": [row[owes] for row in told["teams"].rows],
+        "owed_in_all": total[owes] if total else "",
+        "tasks": worth_doing(report),
+        "changed": changed(report),
         "report": report,
         "summary": summary,
         "won_back_method": METHOD,
@@ -65,6 +89,11 @@ def _values(report: Report) -> dict[str, object]:
         "state_of": theme.STATE,
         "workloads": report.by_workload[:WORKLOADS],
     }
+
+
+def _in_words(table: Table) -> _Shown:
+    told, total = shown(table)
+    return _Shown(table.title, table.note, table.empty, table.columns, told, total)
 
 
 def _drawings(report: Report) -> dict[str, tuple[Markup, Markup]]:
@@ -98,7 +127,7 @@ def _drawn(chart: "LayerChart") -> Markup:
 def _shown(value: object) -> object:
     """Our own markup as it is; a stranger's text without what does not show. Hard spaces stay."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return "\u00a0".join(map(visible, value.split("\u00a0")))
+        return legible.sentence(value)
     return value
 
 

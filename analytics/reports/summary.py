@@ -81,9 +81,8 @@ def next_step(report: Report) -> str:
     return f"{part} for {amount} of waste. Begin with {first}: {worst.advice}"
 
 
-def won_back(report: Report) -> str:
+def won_back(report: Report, won: WonBack | None) -> str:
     """One sentence: what was taken, and what others held of it; "" where nothing was."""
-    won = report.won_back
     if won is None:
         return ""
     given = f"{hours(Amount(won.given_pms))} GPU-hours"
@@ -101,7 +100,7 @@ def _stopped(won: WonBack) -> str:
 
 
 def cards(report: Report) -> tuple[Card, ...]:
-    """The four figures of the first screen: cost, idle, computing, coverage."""
+    """The three figures of the first screen: cost, idle, computing."""
     split = report.split
     capacity = "held time" if report.some else "capacity"
     of_all = f"of {hours(split.capacity)} GPU-hours of {capacity}"
@@ -116,18 +115,24 @@ def cards(report: Report) -> tuple[Card, ...]:
     else:
         first = Card("Capacity", f"{hours(split.capacity)} GPU-h", "no rate card was in force: no prices")
         second = Card("Idle while held", f"{hours(split.idle)} GPU-h", idle_time, alarming=True)
-    thin = split.coverage is not None and split.coverage < _THIN
-    return (
-        first,
-        second,
-        Card("Computing", share(split.computing.pms, split.capacity.pms), of_all),
-        Card(
-            "Coverage",
-            percent(split.coverage),
-            f"known time, of {hours(split.held)} GPU-hours held",
-            alarming=thin,
-        ),
-    )
+    return first, second, Card("Computing", share(split.computing.pms, split.capacity.pms), of_all)
+
+
+def footnote(report: Report) -> str:
+    """What these figures rest on, in a sentence: coverage, and whether the span is over."""
+    split = report.split
+    if not split.held.pms:
+        told = "Nothing was held, so there is nothing for telemetry to cover."
+    elif split.unknown.pms:
+        told = (
+            f"Telemetry shows what {percent(split.coverage)} of the held time did; {hours(split.unknown)} GPU-hours "
+            "are unknown, which is neither idle nor free."
+        )
+    else:
+        told = "Telemetry shows what all of the held time did."
+    if report.provisional:
+        return f"{told} The {report.unit} is not complete: these figures are provisional."
+    return told
 
 
 def day_bars(report: Report) -> tuple[DayBar, ...]:
@@ -171,7 +176,7 @@ def day_totals(report: Report) -> tuple[str, ...]:
 
 def team_bars(report: Report, most: int = 12) -> tuple[TeamBar, ...]:
     """GPUs held on average by the teams that hold most, by state, with each team's guarantee."""
-    span = max(1, known_ms(report))
+    span = max(1, report.known_ms)
     rows = sorted(report.by_team, key=lambda row: (-row.split.held.pms, row.team))[:most]
     return tuple(
         TeamBar(
@@ -200,12 +205,6 @@ def split_words(report: Report) -> str:
         for state in STATES
         if shown[state.name].pms
     )
-
-
-def known_ms(report: Report) -> int:
-    """The milliseconds of the week that the figures cover: to its end, or as far as the roll-up has read."""
-    until = report.end_ms if report.known_until_ms is None else min(report.end_ms, report.known_until_ms)
-    return until - report.start_ms
 
 
 def title(row: IdleRow) -> str:

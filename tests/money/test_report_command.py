@@ -94,4 +94,4 @@ def test_what_is_wrong_is_said_with_the_next_step(site: Path, arguments: list[st
 
 
 def test_wrong_usage_is_exit_code_2(site: Path) -> None:
-    assert run(site, "--format", "pdf").exit_code == 2
+    assert run(site, "--format", "docx").exit_code == 2
