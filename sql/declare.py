@@ -5,7 +5,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +13,11 @@ import polars as pl
 from quartermaster.clock import to_iso
 from quartermaster.config.model import Configuration
 from quartermaster.timeline import BEGINNING_MS, Span, Wish, order, settle
+from sql.closed import ClosedBooks, closed_books, refuse_closed
 from sql.declared import CARDS, RULES, Kind, Row, wishes
 from sql.ledger import Ledger
-from sql.pricelists import PriceList, in_force, new_versions, price_lists, rate_rows
+from sql.pricelists import RATES, PriceList, in_force, new_versions, price_lists, rate_rows
 
-_RATES = (Path(__file__).parent / "queries" / "declare" / "rates.sql").read_text(encoding="utf-8")
 _NAMES = ("card", "signal", "team", "cluster_glob")
 _BOOKKEEPING = ("start_at", "end_at", "revision", "recorded_at")
 _Id = tuple[Any, ...]
@@ -36,6 +35,7 @@ class _Held:
 class _Changes:
     """What a declaration appends, and how it is told."""
 
+    closed: ClosedBooks
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict[str, list[Row]](list))
     cuts: dict[int, str] = field(default_factory=dict[int, str])
     said: list[str] = field(default_factory=list[str])
@@ -46,10 +46,13 @@ def declare(ledger: Ledger, configuration: Configuration, now_ms: int) -> list[s
 
     Gives a sentence for each change; declaring the same again changes nothing and gives none. What the
     file dates (`from`, `to`) holds as dated; a change without a date holds from `now_ms`, the first
-    declaration of a kind for all the past. Rows are only appended, all in one commit. Raises LedgerError.
+    declaration of a kind for all the past; once a period is closed, it too holds from `now_ms`. Rows are only
+    appended, all in one commit. Raises ConfigurationError, with the next instant that works, for what would change
+    a closed period; LedgerError.
     """
     with ledger.exclusive("declare"):
-        changes = _Changes()
+        with ledger.reading() as cursor:
+            changes = _Changes(closed_books(cursor))
         for kind, wished in wishes(configuration).items():
             _declare_kind(ledger, kind, wished, now_ms, changes)
         _end_moves(ledger, now_ms, changes)
@@ -67,7 +70,7 @@ def _declare_kind(
     ledger: Ledger, kind: Kind, wished: Sequence[Wish[Row]], now_ms: int, changes: _Changes
 ) -> None:
     held = _read(ledger, kind)
-    lists = price_lists(ledger.query(_RATES).to_dicts()) if kind is CARDS else {}
+    lists = price_lists(ledger.query(RATES).to_dicts()) if kind is CARDS else {}
     if kind is CARDS:
         _put_prices(held, lists)
     else:
@@ -76,6 +79,7 @@ def _declare_kind(
     spans = _by_timeline(kind, list(itertools.chain.from_iterable(held.spans.values())))
     for timeline in {**spans, **grouped}:
         first = not held.spans if not kind.each_first else timeline not in spans
+        first = first and not changes.closed.periods
         settled = settle(spans.get(timeline, []), grouped.get(timeline, []), now_ms, first=first)
         _compare(kind, spans.get(timeline, []), settled, held, changes)
         if kind is CARDS:
@@ -107,6 +111,7 @@ def _compare(
         was, now = old.get(key), new.get(key)
         if was == now:
             continue
+        refuse_closed(changes.closed, _sentence(kind, was, now), was, now)
         span = now or Span(key[1], key[1], old[key].content)  # withdrawn: it ends where it begins
         row = {name: value for name, value in span.content.items() if name != "prices"}
         revision = held.revisions.get(key, -1) + 1

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from quartermaster.ids import content_id
 from quartermaster.timeline import Span
 
+RATES = (Path(__file__).parent / "queries" / "declare" / "rates.sql").read_text(encoding="utf-8")
 _UNITS = {"cpu_hour": "vCPU-Hours", "memory_gib_hour": "GiB-Hours"}
 _FOREVER = 2**63
 
