@@ -23,7 +23,7 @@ def write_csv(frames: Iterable[pl.DataFrame], file: Path) -> int:
     take for a formula begins with an apostrophe. Raises InputError when the file cannot be written.
     """
     rows = 0
-    with _new(file) as sink:
+    with whole_file(file) as sink:
         for number, frame in enumerate(frames):
             frame.select(_harmless(name, kind) for name, kind in frame.schema.items()).write_csv(
                 sink, include_header=number == 0, line_terminator="\r\n"
@@ -39,7 +39,7 @@ def write_parquet(frames: Iterable[pl.DataFrame], file: Path) -> int:
     """
     parquet = cast(Any, importlib.import_module("pyarrow.parquet"))
     rows, writer = 0, cast(Any, None)
-    with _new(file) as sink:
+    with whole_file(file) as sink:
         try:
             for frame in frames:
                 table = cast(Any, frame).to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -74,8 +74,8 @@ def _harmless(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 @contextlib.contextmanager
-def _new(file: Path) -> Generator[IO[bytes]]:
-    """A file that takes the name when it is whole; what had the name stays until then."""
+def whole_file(file: Path) -> Generator[IO[bytes]]:
+    """A file that takes the name when it is whole; what had the name stays until then. Raises InputError."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{file.name[:60]}.", dir=file.parent)
     except OSError as error:

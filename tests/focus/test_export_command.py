@@ -2,6 +2,9 @@
 
 import csv
 import json
+import re
+import sys
+import urllib.request
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from cli.main import app
 from quartermaster.errors import InputError, LedgerError
 from tests.focus.lines import every_kind
 from tests.ledgers import new_ledger
+from tests.servers.process import Process
 
 YAML = """
 ledger: {path: ledger}
@@ -97,3 +101,23 @@ def test_a_journal_of_a_period(site: Path, tmp_path: Path) -> None:
     assert told == {"file": str(file), "rows": len(rows), "what": "journal of 2026-11"}
     (recovery,) = (row for row in rows if row["account"] == "gpu-recovery")
     assert (recovery["cost_centre"], recovery["credit"]) == ("CC-0", f"{november():.2f}")
+
+
+def test_metrics_are_written_for_the_textfile_collector(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "quartermaster.prom"
+    assert "".join(run(site, "metrics", "-o", str(file)).stdout.split()) == f"{file}:written"
+    assert "quartermaster_ledger_up 1.0" in file.read_text()
+
+
+def test_metrics_are_served_until_it_is_told_to_stop(site: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cli", "--config", str(site / "quartermaster.yaml"), "serve", "metrics"]
+    process = Process("metrics", [*command, "--listen", "127.0.0.1:0"], tmp_path)
+    try:
+        listening = re.compile(r"Listening on (http://127\.0\.0\.1:\d+/metrics)")
+        process.wait_for(lambda: bool(listening.search(process.tail())), "a line with its address")
+        found = listening.search(process.tail())
+        assert found
+        with urllib.request.urlopen(found[1], timeout=30) as response:
+            assert b"quartermaster_ledger_up 1.0" in response.read()
+    finally:
+        process.stop()
