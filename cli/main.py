@@ -23,6 +23,9 @@ from cli import ledger as ledger_group
 from cli import output
 from cli import person as person_group
 from cli import plan as plan_group
+from cli import prices as prices_group
+from cli import serve as serve_group
+from cli import token as token_group
 from cli.actions import actions
 from cli.approve import approve
 from cli.backfill import backfill
@@ -36,6 +39,7 @@ from cli.down import down
 from cli.findings import findings
 from cli.freeze import freeze, thaw
 from cli.keep import keep
+from cli.metrics import metrics, metrics_file
 from cli.rebalance import rebalance
 from cli.report import report
 from cli.restore import restore
@@ -128,7 +132,12 @@ app.add_typer(plan_group.app, name="plan")
 app.add_typer(audit_group.app, name="audit")
 app.add_typer(export_group.app, name="export")
 app.add_typer(ledger_group.app, name="ledger")
+app.add_typer(serve_group.app, name="serve")
+serve_group.app.command("metrics")(metrics)
+export_group.app.command("metrics")(metrics_file)
+app.add_typer(token_group.app, name="token")
 app.add_typer(config_group.app, name="config")
+app.add_typer(prices_group.app, name="prices")
 app.add_typer(person_group.app, name="person")
 app.command()(version)
 

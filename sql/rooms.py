@@ -32,7 +32,13 @@ class _Waiting:
     watched: int
     since_s: float
 
+    def is_fit(self) -> bool:
+        """Whether it lives, and has not waited for too long."""
+        is_dead = bool(select.select([self.watched], [], [], 0)[0])
+        return not is_dead and time.monotonic() - self.since_s < _OLDEST_S
+
     def end(self) -> None:
+        """Kill it, if it lives."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.watched, signal.SIGKILL)
         os.close(self.watched)
@@ -74,7 +80,7 @@ class Rooms:
         with self._lock:
             while self._waiting:
                 room = self._waiting.popleft()
-                if time.monotonic() - room.since_s < _OLDEST_S:
+                if room.is_fit():
                     return room
                 room.end()
             return self._new()

@@ -63,6 +63,8 @@ def check(
     """
     if len(text) > _LONGEST:
         raise InputError(f"the query is longer than {_LONGEST} characters", "ask for less at once")
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InputError("the query holds half of a character", "send UTF-8")
     _require_one_select(cursor, text)
     parts = list(_parts(_tree(cursor, text)))
     within = set(_names_within(parts))
