@@ -92,6 +92,7 @@ class Tariff:
     kwh_price: Decimal
     currency: str
     pue_permille: int
+    grams_per_kwh: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,15 @@ class Prices:
         """The card in force: the one that started last; None before the first."""
         cards = [card for card in self.cards if card.start_ms <= instant_ms < card.end_ms]
         return max(cards, key=lambda one: (one.start_ms, one.card), default=None)
+
+    def list_at(self, card: Card, instant_ms: int) -> list[Rate]:
+        """The card's price list at an instant, in order: the lines of its highest version in force."""
+        rates = [
+            one for one in self.rates if one.card == card.card and one.start_ms <= instant_ms < one.end_ms
+        ]
+        version = max((one.version for one in rates), default=0)
+        found = [one for one in rates if one.version == version]
+        return sorted(found, key=lambda one: (one.position, one.rate_id))
 
     def cards_between(self, start_ms: int, end_ms: int) -> list[Card]:
         """The cards in force at some time of [start_ms, end_ms), in order."""
@@ -160,19 +170,15 @@ class Prices:
                 f"{what} at {to_iso(instant_ms)}: no rate card is in force",
                 "give rate_cards an entry whose from is not later than that",
             )
-        rates = [
-            one for one in self.rates if one.card == card.card and one.start_ms <= instant_ms < one.end_ms
-        ]
-        version = max((one.version for one in rates), default=0)
         matching = [
-            one for one in rates if one.version == version and one.matches(cluster, pool, model, profile)
+            one for one in self.list_at(card, instant_ms) if one.matches(cluster, pool, model, profile)
         ]
         if not matching:
             raise ConfigurationError(
                 f"{what} at {to_iso(instant_ms)}: no line of rate card {card.card} matches",
                 f'add {{model: "{model}", pool: "{pool}", gpu_hour: "…"}} to the card\'s prices',
             )
-        return card, min(matching, key=lambda one: (one.position, one.rate_id))
+        return card, matching[0]
 
     def spans(
         self, cluster: str, pool: str, model: str, start_ms: int, end_ms: int, *, profile: str = ""

@@ -12,7 +12,7 @@ from tests.money.accountant import GPU_HOUR, HOUR_MS, KINDS, Asked, Promise, Row
 from tests.money.worlds import SEGMENTS, key, lines_of, micros
 
 OWN = dict.fromkeys((*KINDS, "system"), "own")
-_BESIDE = {"commitment": "the commitment"}
+_BESIDE: dict[str, str] = {"commitment": "the commitment"}
 Told = dict[tuple[str, str, str], str]  # kind, team, detail (or measure, of what is no GPU-hour): amount
 
 
@@ -32,9 +32,8 @@ def told(line: dict[str, str], *rows: Row, ways: dict[str, str] | None = None, *
     found: Told = {}
     for one in lines:
         if one["kind"] != "clearing":
-            what = (
-                one["detail"] if one["measure"] == "gpu_hour" else _BESIDE.get(one["measure"], one["measure"])
-            )
+            measure: str = one["measure"]
+            what: str = one["detail"] if measure == "gpu_hour" else _BESIDE.get(measure) or measure
             found[one["kind"], one["team"] or "", what] = f"{one['amount'].normalize():f}"
     return found
 

@@ -5,6 +5,7 @@ select
   coalesce(epoch_ms(end_at), $forever_ms) as end_ms,
   kwh_price,
   currency,
-  pue_permille
+  pue_permille,
+  grams_per_kwh
 from tariffs
 order by start_at, cluster_glob
