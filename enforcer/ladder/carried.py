@@ -2,18 +2,40 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
-
-from enforcer.ladder.message import Message
+from pathlib import Path
+from typing import Any, Protocol
 
 _CODE = re.compile(r"\berror=(\d{3})\b")
 _MAIL = {"mailto", "mailtos"}
 _UNKNOWN = "apprise knows no channel of such a URL"
 
 
-def carry(url: str, message: Message, timeout_s: float, to: str = "") -> str:
-    """Send a message; "" where the channel's server accepted it, else why not, for a person. Never raises.
+class Words(Protocol):
+    """What is carried: a title and a body in plain text."""
+
+    @property
+    def title(self) -> str:
+        """One line."""
+        ...
+
+    @property
+    def body(self) -> str:
+        """Paragraphs."""
+        ...
+
+
+def carry(
+    url: str,
+    message: Words,
+    timeout_s: float,
+    to: str = "",
+    *,
+    files: Sequence[Path] = (),
+    warns: bool = True,
+) -> str:
+    """Send a message and files; "" where the channel's server accepted it, else why not, for a person. Never raises.
 
     `to` is a mail address that takes the place of the URL's own addressees. `timeout_s` bounds each step, so that a
     server that answers drop by drop may take longer. Redirects are not followed: what answers there has not taken the
@@ -31,8 +53,9 @@ def carry(url: str, message: Message, timeout_s: float, to: str = "") -> str:
         result = postman.notify(
             body=message.body,
             title=message.title,
-            notify_type=apprise.NotifyType.WARNING,
+            notify_type=apprise.NotifyType.WARNING if warns else apprise.NotifyType.INFO,
             body_format=apprise.NotifyFormat.TEXT,
+            **({"attach": [str(file) for file in files]} if files else {}),
         )
     except Exception as error:  # noqa: BLE001 - a hundred services' code, and what it raises may quote the URL
         return f"apprise failed: {type(error).__name__}"

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 from enforcer.harm import harm_of, held_parts
 from enforcer.idleness import Evidence, Notice
-from enforcer.ladder.plain import plain
 from enforcer.ladder.rung import AGAIN, Rung, Steps, keepable_until_ms, steps_of, taken_from_ms
 from quartermaster.clock import HOUR_MS, MINUTE_MS, to_datetime
 from quartermaster.config.policy import PolicyPart
 from quartermaster.fairshare.explain import gpus
+from quartermaster.plain import plain
 
 KEEP_UNTIL = "quartermaster/keep-until"
 _TITLE = re.compile(r"[A-Za-z0-9]+(/[a-z0-9-]+){2}")  # fit to be pasted into a shell

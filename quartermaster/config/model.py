@@ -29,6 +29,7 @@ from quartermaster.config.findings import FindingsPart
 from quartermaster.config.notify import NotifyPart
 from quartermaster.config.policy import PolicyPart
 from quartermaster.config.prices import RateCardPart, TariffPart
+from quartermaster.config.reports import ReportsPart
 from quartermaster.config.teams import GuaranteePart, PoolPart, TeamPart, TeamRulePart
 
 Signal = Literal["gr_engine", "gpu_util", "sm", "tensor", "dram", "mem_copy", "power"]
@@ -182,3 +183,5 @@ class Configuration(Part):
     """What the enforcer may plan."""
     notify: NotifyPart = as_written({})
     """How people are told before anything of theirs is taken."""
+    reports: ReportsPart = as_written({})
+    """Reports that are sent."""

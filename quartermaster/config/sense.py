@@ -19,7 +19,19 @@ from quartermaster.team import UNASSIGNED, glob_matches
 
 def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
     """All about a well-formed configuration that cannot be right (errors) or looks wrong (warnings)."""
-    checks = (_names, _teams, _rules, _guarantees, cards, _pools, _clusters, _thresholds, odds, _notify)
+    checks = (
+        _names,
+        _teams,
+        _rules,
+        _guarantees,
+        cards,
+        _pools,
+        _clusters,
+        _thresholds,
+        odds,
+        _notify,
+        _reports,
+    )
     return tuple(itertools.chain.from_iterable(check(configuration) for check in checks))
 
 
@@ -177,6 +189,27 @@ def _notify(configuration: Configuration) -> Iterator[Complaint]:
                 yield _no_channel((*key, "channels", number), name, names)
     if notify.owners is not None and notify.owners not in names:
         yield _no_channel(("notify", "owners"), notify.owners, names)
+
+
+def _reports(configuration: Configuration) -> Iterator[Complaint]:
+    channels = [channel.name for channel in configuration.notify.channels]
+    sendings = configuration.reports.sending
+    yield from _twice(
+        [(("reports", "sending", index, "name"), one.name) for index, one in enumerate(sendings)]
+    )
+    teams = [team.name for team in configuration.teams]
+    departments = [team.department for team in configuration.teams]
+    for index, sending in enumerate(sendings):
+        key: Key = ("reports", "sending", index)
+        for number, name in enumerate(sending.to):
+            if name not in channels:
+                yield _no_channel((*key, "to", number), name, channels)
+        kind, _, name = sending.audience.partition(" ")
+        if kind == "team" and teams and name not in teams:
+            yield _no_team((*key, "audience"), name, teams)
+        if kind == "department" and departments and name not in departments:
+            hint = nearest(name, departments)
+            yield Complaint((*key, "audience"), f"there is no department {name!r}", hint)
 
 
 def _no_channel(key: Key, name: str, known: Iterable[str]) -> Complaint:

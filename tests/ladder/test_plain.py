@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.ladder.plain import plain
+from quartermaster.plain import plain
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,10 @@ create table notifications (
   cluster varchar, object_uid varchar, workload_id bigint, stage varchar, sent_at timestamptz, channel varchar, addressee varchar,
   accepted boolean, words varchar, recorded_at timestamptz
 );
+create table sendings (
+  sending varchar, due_at timestamptz, span varchar, audience varchar, channel varchar, phase varchar, words varchar, size_bytes bigint,
+  told_at timestamptz, recorded_at timestamptz
+);
 
 -- the remote door -------------------------------------------------------------------------------------------------------
 -- the word that opens it is kept nowhere, only its SHA-256; teams is a JSON list, null for all
