@@ -12,6 +12,7 @@ from quartermaster.text import visible
 
 if TYPE_CHECKING:
     from analytics.money.charges import Charged
+    from analytics.money.corrections import Corrected
     from analytics.usage import RolledCluster, RollUp
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
@@ -29,7 +30,8 @@ def rollup(
 ) -> None:
     """Write the usage of the hours that all sources have passed, and what it costs.
 
-    What came late writes its hours anew. Repeated, it changes nothing.
+    What came late writes its hours anew; in a closed period it becomes corrections, in the open one. Repeated, it
+    changes nothing.
 
     \b
     Examples:
@@ -38,6 +40,7 @@ def rollup(
       quartermaster rollup --all            every hour anew
     """
     from analytics.money.charges import charge
+    from analytics.money.corrections import correct
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
@@ -59,8 +62,9 @@ def rollup(
         rolled = roll_up(ledger, now, time_zone, clusters, tell, everything=everything)
         bar.update(task, description="charging", total=None)
         charged = charge(ledger, now, time_zone, everything=everything)
+        corrected = correct(ledger, now, time_zone)
     if as_json:
-        output.emit_json(_as_value(declared, read, rolled, charged))
+        output.emit_json(_as_value(declared, read, rolled, charged, corrected))
         return
     for sentence in declared:
         output.say(sentence)
@@ -75,6 +79,10 @@ def rollup(
     output.say(
         f"charges: {len(charged.changed_days)} business days written anew, {len(charged.days)} looked at"
     )
+    if corrected.lines:
+        output.say(
+            f"corrections: {corrected.lines} lines; data came late for {len(corrected.days)} days of closed periods"
+        )
 
 
 def _read_labels(
@@ -121,7 +129,11 @@ def _sentence(cluster: "RolledCluster") -> str:
 
 
 def _as_value(
-    declared: list[str], read: dict[str, int], rolled: "RollUp", charged: "Charged"
+    declared: list[str],
+    read: dict[str, int],
+    rolled: "RollUp",
+    charged: "Charged",
+    corrected: "Corrected",
 ) -> dict[str, object]:
     return {
         "declared": declared,
@@ -142,4 +154,5 @@ def _as_value(
             "changed_days": list(charged.changed_days),
             "lines": charged.lines,
         },
+        "corrections": {"days": list(corrected.days), "lines": corrected.lines},
     }

@@ -1,7 +1,7 @@
 """Closing a period's books, once and for all, and opening them again by a person's act."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
@@ -9,7 +9,6 @@ from uuid import uuid4
 import polars as pl
 
 from analytics.late import fold
-from analytics.money.calendar import Calendar
 from analytics.money.charges import charge
 from analytics.money.corrections import correct
 from analytics.money.evidence import contents, read_evidence
@@ -24,28 +23,17 @@ from analytics.money.periods import (
     write_change,
 )
 from analytics.money.queries import books_sql
-from quartermaster.clock import to_datetime, to_iso
+from analytics.money.ready import (
+    Terms,
+    confirmed_by,
+    require_order,
+    require_rules,
+    require_time,
+    require_usage,
+)
+from quartermaster.clock import to_iso
 from quartermaster.errors import InputError, LedgerError
-from sql.checks import run as run_checks
 from sql.ledger import Cursor, Ledger
-
-CHECKS = ("adjustments", "charge_orphans", "daily_of_hourly", "rule_one_daily")
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """By whom, when and under which rules a period is closed."""
-
-    calendar: Calendar
-    now_ms: int
-    actor: str
-    clusters: Sequence[str] = ()  # whose usage must be written past the period's end
-    grace_ms: int = 0
-    books: Path | None = None  # the folder of folders; None: nothing is written out
-    two_persons: bool = False
-    second: str = ""  # who confirms it, where an author of its prices closes it
-    reason: str = ""
-    at_once: bool = False  # do not wait for the end of the grace
 
 
 def folder_of(books: Path, period: str, number: int) -> Path:
@@ -64,13 +52,13 @@ def close(ledger: Ledger, name: str, terms: Terms) -> Standing:
             found = standing(cursor, terms.calendar, name)
             if found.state == State.CLOSED:
                 return _written_again(cursor, found, terms)
-            _require_time(found, terms)
+            require_time(found, terms)
             waits = _waits_until(found, terms)
             if waits is not None:
                 return _begin_grace(ledger, found, waits, terms)
-            _require_order(cursor, found)
-            _require_usage(cursor, found, terms)
-            second = _confirmed(cursor, found, terms)
+            require_order(cursor, found)
+            require_usage(cursor, found, terms)
+            second = confirmed_by(cursor, found, terms)
         charged = charge(
             ledger, terms.now_ms, terms.calendar.time_zone, [day.day for day in found.period.days]
         )
@@ -80,7 +68,7 @@ def close(ledger: Ledger, name: str, terms: Terms) -> Standing:
                 "give rate_cards an entry that holds then",
             )
         correct(ledger, terms.now_ms, terms.calendar.time_zone)
-        _require_rules(ledger, found)
+        require_rules(ledger, found)
         with ledger.exclusive("charges"):
             return _close(ledger, replace(found, second=second), terms)
 
@@ -117,6 +105,29 @@ def reopen(ledger: Ledger, name: str, terms: Terms) -> Standing:
             fold(cursor, found.period.days)
 
         ledger.write(f"periods/{name}/{uuid4().hex}", work, message=f"{name} is open again")
+        return opened
+
+
+def stop_closing(ledger: Ledger, name: str, terms: Terms) -> Standing:
+    """Take a closing period back to open. Raises InputError where it is not closing."""
+    with ledger.exclusive("declare"):
+        with ledger.reading() as cursor:
+            found = standing(cursor, terms.calendar, name)
+        if found.state != State.CLOSING:
+            raise InputError(
+                f"{name} is not closing, it is {found.state.value}",
+                "a closed period is opened again by quartermaster period reopen",
+            )
+        opened = replace(
+            found,
+            state=State.OPEN,
+            revision=found.revision + 1,
+            closes_ms=None,
+            actor=terms.actor,
+            reason=terms.reason,
+            told_ms=terms.now_ms,
+        )
+        append_change(ledger, Change(opened, terms.calendar.kind), terms.now_ms)
         return opened
 
 
@@ -179,14 +190,6 @@ def _written_again(cursor: Cursor, found: Standing, terms: Terms) -> Standing:
     return found
 
 
-def _require_time(found: Standing, terms: Terms) -> None:
-    if terms.now_ms < found.period.end_ms:
-        raise InputError(
-            f"{found.period.period} has not ended: it lasts until {to_iso(found.period.end_ms)}",
-            "close it after that",
-        )
-
-
 def _waits_until(found: Standing, terms: Terms) -> int | None:
     """Until when its grace runs; None where it has passed, or is not waited for."""
     closes_ms = found.closes_ms if found.closes_ms is not None else found.period.end_ms + terms.grace_ms
@@ -209,62 +212,6 @@ def _begin_grace(ledger: Ledger, found: Standing, closes_ms: int, terms: Terms) 
     )
     append_change(ledger, Change(begun, terms.calendar.kind), terms.now_ms)
     return begun
-
-
-def _require_order(cursor: Cursor, found: Standing) -> None:
-    row = cursor.execute(books_sql("earlier_open"), {"start_day": found.period.start_day}).fetchone()
-    if row and row[0] is not None:
-        raise InputError(
-            f"{found.period.period} follows {row[0]}, whose books are open",
-            "close the periods in order: quartermaster period list",
-        )
-
-
-def _require_usage(cursor: Cursor, found: Standing, terms: Terms) -> None:
-    given = {"clusters": list(terms.clusters), "until_ms": found.period.end_ms}
-    missing = cursor.execute(books_sql("unrolled"), given).fetchall()
-    if missing:
-        told = ", ".join(f"{name} (until {to_iso(until or 0)})" for name, until in missing)
-        raise LedgerError(
-            f"the usage of {found.period.period} is not all written: {told}",
-            "run quartermaster rollup; it says what it waits for",
-        )
-
-
-def _confirmed(cursor: Cursor, found: Standing, terms: Terms) -> str:
-    """Who confirms the closing; empty where nobody has to. Raises InputError where somebody has to and did not."""
-    if not terms.two_persons:
-        return terms.second
-    given = {"start_at": to_datetime(found.period.start_ms), "end_at": to_datetime(found.period.end_ms)}
-    authors = {str(author or "") for (author,) in cursor.execute(books_sql("authors"), given).fetchall()}
-    if "" in authors:
-        raise InputError(
-            f"prices of {found.period.period} have no author, and business.two_persons asks for one",
-            "give each of rate_cards its author",
-        )
-    if terms.actor in authors and terms.second in {"", terms.actor}:
-        raise InputError(
-            f"{terms.actor} set prices of {found.period.period} and may not close it alone",
-            "let somebody else confirm it with --second",
-        )
-    return terms.second
-
-
-def _require_rules(ledger: Ledger, found: Standing) -> None:
-    """Raises LedgerError where usage or lines of the period break a rule."""
-    breaches = run_checks(ledger, CHECKS)
-    if breaches:
-        raise LedgerError(
-            f"{found.period.period} cannot be closed: {breaches[0].rule}", "run quartermaster ledger check"
-        )
-    days = {"start_day": found.period.start_day, "end_day": found.period.end_day}
-    with ledger.reading() as cursor:
-        row = cursor.execute(books_sql("unbalanced"), days).fetchone()
-    if row is not None:
-        raise LedgerError(
-            f"the lines of {row[3]} in pool {row[2]} of cluster {row[0]} on {row[1]} are not its usage",
-            "run quartermaster rollup",
-        )
 
 
 def _versions(ledger_revision: str) -> dict[str, str]:

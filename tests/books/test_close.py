@@ -9,9 +9,10 @@ import pytest
 
 from analytics.money.calendar import Calendar
 from analytics.money.charges import charge
-from analytics.money.close import Terms, close, folder_of, reopen
+from analytics.money.close import close, folder_of, reopen
 from analytics.money.manifest import hash_of
 from analytics.money.periods import State, standings
+from analytics.money.ready import Terms
 from quartermaster.clock import DAY_MS, from_iso
 from quartermaster.errors import InputError, LedgerError
 from tests.money.books import Books

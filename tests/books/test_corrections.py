@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from analytics.money.calendar import Calendar
 from analytics.money.charges import charge
-from analytics.money.close import Terms, close, reopen
+from analytics.money.close import close, reopen
 from analytics.money.corrections import correct
+from analytics.money.ready import Terms
 from quartermaster.clock import from_iso
 from sql.checks import run as run_checks
 from sql.ledger import memory_ledger

@@ -8,8 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from analytics.money.close import Terms, close
+from analytics.money.close import close
 from analytics.money.periods import standings
+from analytics.money.ready import Terms
 from analytics.money.verified import Verdict, verify
 from sql.ledger import Cursor
 from tests.books.late import tell

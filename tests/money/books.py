@@ -18,6 +18,8 @@ TABLES = (
     *("teams_versions", "workloads_versions", "rollup_marks", "gaps_versions", "nodes_versions"),
     *("usage_late", "periods_versions", "statements", "corrections", "notifications"),
     *("invoices_versions", "disputes_versions", "budgets_versions"),
+    *("team_rules_versions", "allocations_versions"),
+    *("allocations_versions", "devices_versions", "deeds", "tariffs_versions", "carbon", "fx"),
 )
 TIMES = (
     *("capacity", "held", "computing", "idle", "unknown", "unallocated", "unavailable", "unobserved"),
@@ -65,7 +67,8 @@ class Books:
         }
         row |= {"cluster_glob": cluster, "pool_glob": pool, "model_glob": model, "price": Decimal(price)}
         row |= {"currency": "EUR", "start_at": "2026-01-01T00:00:00Z", "end_at": None, **given}
-        self.add("rates", **row, rate_id=content_id("rate", row["card"], row["version"], position))
+        rate_id = content_id("rate", row["card"], row["version"], position)
+        self.add("rates", **({"rate_id": rate_id} | row))
 
     def usage(
         self, start: str = START, hours: float = 1, gpus: float = 1, team: str | None = None, **given: Any
