@@ -21,6 +21,7 @@ from cli import enforce as enforce_group
 from cli import export as export_group
 from cli import ledger as ledger_group
 from cli import output
+from cli import period as period_group
 from cli import person as person_group
 from cli import plan as plan_group
 from cli import prices as prices_group
@@ -139,6 +140,7 @@ app.add_typer(token_group.app, name="token")
 app.add_typer(config_group.app, name="config")
 app.add_typer(prices_group.app, name="prices")
 app.add_typer(person_group.app, name="person")
+app.add_typer(period_group.app, name="period")
 app.command()(version)
 
 
