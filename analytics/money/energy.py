@@ -101,7 +101,7 @@ def read_intensities(text: str, file: str) -> list[Intensity]:
             raise InputError(
                 f"{file}, line {number}: {','.join(row)!r} is no hour", "write 2026-11-01T00:00:00Z,381.5"
             ) from error
-        if not 0 <= grams < 10**9 or grams != round(grams, 6):
+        if not grams.is_finite() or not 0 <= grams < 10**9 or grams != round(grams, 6):
             raise InputError(
                 f"{file}, line {number}: {row[1]!r} is no intensity", "grams, of at most six places"
             )

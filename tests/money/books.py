@@ -19,7 +19,7 @@ TABLES = (
     *("usage_late", "periods_versions", "statements", "corrections", "notifications"),
     *("invoices_versions", "disputes_versions", "budgets_versions"),
     *("team_rules_versions", "allocations_versions"),
-    *("allocations_versions", "devices_versions", "deeds", "tariffs_versions", "carbon", "fx"),
+    *("devices_versions", "deeds", "tariffs_versions", "carbon", "fx"),
 )
 TIMES = (
     *("capacity", "held", "computing", "idle", "unknown", "unallocated", "unavailable", "unobserved"),
