@@ -98,6 +98,48 @@ def general_ledger(
     _tell(file, rows, f"journal of {span.name}", as_json=as_json)
 
 
+@app.command()
+def parquet(
+    context: typer.Context,
+    *,
+    month: Annotated[
+        str, typer.Option("--month", "-m", help="A calendar month, as 2026-11.", show_default=False)
+    ],
+    folder: Annotated[Path, typer.Option("--to", help="Write into this folder.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Write a month of usage, charges, quota and lending as plain Parquet, for Spark, Trino or pandas.
+
+    A folder a table, partitioned by month; manifest-<month>.json names the files, their rows and hashes. The columns
+    are those of the stable views (docs/sql.md), so that they are not renamed.
+
+    \b
+    Example:
+      quartermaster export parquet --month 2026-11 --to /srv/lake/gpus
+    """
+    from analytics.finance.months import export_month
+    from analytics.finance.span import span_of
+    from analytics.money.calendar import Calendar
+    from sql.configured import open_configured
+
+    configuration = _configuration(context)
+    time_zone = configuration.business.time_zone
+    span = span_of(Calendar(time_zone).named(month))
+    with open_configured(configuration, read_only=True) as ledger:
+        pieces = export_month(ledger, span, folder, time_zone)
+    if as_json:
+        output.emit_json(
+            [{"table": each.table, "file": str(folder / each.file), "rows": each.rows} for each in pieces]
+        )
+    else:
+        output.table(
+            f"{span.name} in {folder}",
+            ["table", "rows", "file"],
+            [(each.table, f"{each.rows:,}", each.file) for each in pieces],
+            right=["rows"],
+        )
+
+
 def _tell(file: Path, rows: int, what: str, *, as_json: bool) -> None:
     if as_json:
         output.emit_json({"file": str(file), "rows": rows, "what": what})

@@ -43,7 +43,9 @@ def write_parquet(frames: Iterable[pl.DataFrame], file: Path) -> int:
         try:
             for frame in frames:
                 table = cast(Any, frame).to_arrow(compat_level=pl.CompatLevel.oldest())
-                writer = writer or parquet.ParquetWriter(sink, table.schema, compression="zstd")
+                writer = writer or parquet.ParquetWriter(
+                    sink, table.schema, compression="zstd", store_schema=False
+                )
                 if len(frame):
                     writer.write_table(table)
                 rows += len(frame)

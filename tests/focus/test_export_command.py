@@ -103,6 +103,15 @@ def test_a_journal_of_a_period(site: Path, tmp_path: Path) -> None:
     assert (recovery["cost_centre"], recovery["credit"]) == ("CC-0", f"{november():.2f}")
 
 
+def test_a_month_as_parquet(site: Path, tmp_path: Path) -> None:
+    told = run(site, "parquet", "--month", "2026-11", "--to", str(tmp_path / "lake")).stdout
+    assert "charges/month=2026-11/data.parquet" in told
+    files = json.loads(run(site, "parquet", "-m", "2026-11", "--to", str(tmp_path / "lake"), "--json").stdout)
+    assert pl.read_parquet(files[1]["file"])["amount"].sum() == november()
+    with pytest.raises(InputError, match="no period"):
+        run(site, "parquet", "--month", "november", "--to", str(tmp_path))
+
+
 def test_metrics_are_written_for_the_textfile_collector(site: Path, tmp_path: Path) -> None:
     file = tmp_path / "quartermaster.prom"
     assert "".join(run(site, "metrics", "-o", str(file)).stdout.split()) == f"{file}:written"
