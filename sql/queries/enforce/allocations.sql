@@ -1,28 +1,4 @@
 -- allocations: each pod's that touches the span, with its workload and the parts it holds
-with
-owners as (
-  select *
-  from workloads
-  where cluster = $cluster
-  qualify row_number() over (partition by workload_id order by start_at desc) = 1
-),
-
-held as (
-  select
-    allocation_id,
-    sum(parts)::bigint as parts
-  from (
-    select
-      allocation_id,
-      device_id,
-      max(parts) as parts
-    from holdings
-    where cluster = $cluster
-    group by allocation_id, device_id
-  ) as by_device
-  group by allocation_id
-)
-
 select
   epoch_ms(a.start_at) as bound_ms,
   epoch_ms(a.started_at) as started_ms,
@@ -42,8 +18,8 @@ select
   coalesce(o.kind, '') as kind,
   coalesce(o.name, '') as name
 from allocations as a
-left join owners as o on a.workload_id = o.workload_id
-left join held as h on a.allocation_id = h.allocation_id
+left join owners as o on a.cluster = o.cluster and a.workload_id = o.workload_id
+left join held_parts as h on a.cluster = h.cluster and a.allocation_id = h.allocation_id
 where
   a.cluster = $cluster
   and epoch_ms(a.start_at) <= $until_ms

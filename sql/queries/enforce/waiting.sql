@@ -1,13 +1,5 @@
 -- waiting: what waited in the span, while it was so
-with
-owners as (
-  select *
-  from workloads
-  where cluster = $cluster
-  qualify row_number() over (partition by workload_id order by start_at desc) = 1
-),
-
-told as (
+with told as (
   select
     *,
     least(
@@ -35,5 +27,5 @@ select
   coalesce(o.kind, '') as kind,
   coalesce(o.name, '') as name
 from told as d
-left join owners as o on d.workload_id = o.workload_id
+left join owners as o on d.cluster = o.cluster and d.workload_id = o.workload_id
 where epoch_ms(d.start_at) <= $until_ms and d.end_ms > $from_ms

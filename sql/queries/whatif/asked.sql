@@ -1,28 +1,5 @@
 -- asked: each pod that ran in the span, since when it was asked for, how long it ran, and of which workload it is
 with
-owners as (
-  select *
-  from workloads
-  where cluster = $cluster
-  qualify row_number() over (partition by workload_id order by start_at desc) = 1
-),
-
-held as (
-  select
-    allocation_id,
-    sum(parts)::bigint as parts
-  from (
-    select
-      allocation_id,
-      device_id,
-      max(parts) as parts
-    from holdings
-    where cluster = $cluster
-    group by allocation_id, device_id
-  ) as by_device
-  group by allocation_id
-),
-
 waited as (
   select
     workload_id,
@@ -66,8 +43,8 @@ select
   coalesce(o.name, '') as name,
   coalesce(o.gang_minimum, 1) as gang_minimum
 from allocations as a
-left join owners as o on a.workload_id = o.workload_id
-left join held as h on a.allocation_id = h.allocation_id
+left join owners as o on a.cluster = o.cluster and a.workload_id = o.workload_id
+left join held_parts as h on a.cluster = h.cluster and a.allocation_id = h.allocation_id
 left join since as s on a.allocation_id = s.allocation_id
 where
   a.cluster = $cluster
