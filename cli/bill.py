@@ -59,6 +59,7 @@ def text(report: "Report", width: int = 80) -> str:
 
 def sections(report: "Report", width: int, *, unicode: bool = True) -> list[RenderableType]:
     """The bill from top to bottom, `width` columns wide."""
+    from analytics.reports.changed import changed
     from analytics.reports.summary import headline, next_step, won_back
     from analytics.wonback import METHOD
 
@@ -66,6 +67,7 @@ def sections(report: "Report", width: int, *, unicode: bool = True) -> list[Rend
         Text(_heading(report), style="bold"),
         Text(""),
         Text(visible(headline(report))),
+        *([Text(visible(changed(report)))] if report.change else []),
         Text(visible(next_step(report)), style="green"),
         Text(""),
         _bar(report.split, width, unicode),
@@ -73,7 +75,7 @@ def sections(report: "Report", width: int, *, unicode: bool = True) -> list[Rend
         _section("By team", _whole(_team_table(report), width)),
     ]
     if report.won_back is not None:
-        found.append(_section("Won back", Text(visible(won_back(report))), Text(METHOD, style="dim")))
+        found.append(_section("Won back", Text(visible(won_back(report, report.won_back))), Text(METHOD, style="dim")))
     if any(line.amount.pms for line in report.own_lines):
         found.append(_section("What nobody held", _whole(_own_table(report), width)))
     if report.by_workload:

@@ -25,6 +25,7 @@ from cli import period as period_group
 from cli import person as person_group
 from cli import plan as plan_group
 from cli import prices as prices_group
+from cli import report as report_group
 from cli import serve as serve_group
 from cli import token as token_group
 from cli.actions import actions
@@ -42,7 +43,6 @@ from cli.freeze import freeze, thaw
 from cli.keep import keep
 from cli.metrics import metrics, metrics_file
 from cli.rebalance import rebalance
-from cli.report import report
 from cli.restore import restore
 from cli.rollup import rollup
 from cli.session import Session
@@ -106,7 +106,6 @@ for _command in (
     collect,
     backfill,
     rollup,
-    report,
     dashboard,
     sql,
     why,
@@ -128,6 +127,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(simulate_group, name="simulate")
+app.add_typer(report_group.app, name="report")
 app.add_typer(enforce_group.app, name="enforce")
 app.add_typer(plan_group.app, name="plan")
 app.add_typer(audit_group.app, name="audit")

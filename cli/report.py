@@ -1,4 +1,4 @@
-"""`quartermaster report`: a week's or month's bill, of all teams, a department or one."""
+"""`quartermaster report`: a week's or month's bill, of all teams, a department or one; and sending it."""
 
 import os
 import sys
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.send import send
 from cli.session import session
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
     from analytics.reports.audience import Audience
     from analytics.reports.figures import Report
+
+
+app = typer.Typer(invoke_without_command=True)
 
 
 class Format(StrEnum):
@@ -27,6 +31,7 @@ class Format(StrEnum):
     xlsx = "xlsx"
 
 
+@app.callback()
 def report(
     context: typer.Context,
     *,
@@ -55,7 +60,10 @@ def report(
       quartermaster report --month 2026-11 --audience finance --format html -o november.html
       quartermaster report --format pdf -o report.pdf     a page to send around
       quartermaster report --json | jq .by_team           docs/report.md
+      quartermaster report send --once                    what reports.sending says is due
     """
+    if context.invoked_subcommand is not None:
+        return
     from analytics.reports import made
     from analytics.reports.span import month as of_month
     from analytics.reports.span import span_of
@@ -119,3 +127,6 @@ def _content(found: "Report", form: Format) -> bytes:
     from analytics.reports.forms import Form, written
 
     return written(found, Form(form.value))
+
+
+app.command()(send)
