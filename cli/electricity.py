@@ -45,7 +45,7 @@ def energy(
     \b
     Examples:
       quartermaster prices energy --from 2026-11-01 --to 2026-12-01
-      quartermaster prices energy --from 2026-11-23 --to 2026-11-30 --by day --json
+      quartermaster prices energy --from 2026-11-23 --to 2026-11-30 --by day
     """
     from analytics.business import business_day, days_between
     from analytics.money.energy import energy as drawn

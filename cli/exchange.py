@@ -35,7 +35,8 @@ def fx(
     \b
     Examples:
       quartermaster prices fx
-      quartermaster prices fx USD EUR 0.9215 --from 2026-11-01 --to 2026-12-01 --source ECB
+      quartermaster prices fx USD EUR 0.9215 --from 2026-11-01 \\
+        --to 2026-12-01 --source ECB
     """
     from analytics.money.currency import Exchange, exchanges, record
     from quartermaster.config import units

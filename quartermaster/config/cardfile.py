@@ -21,7 +21,9 @@ def read_card(text: str, file: str, configuration: Configuration) -> RateCardPar
     try:
         card = RateCardPart.model_validate(source.value)
     except ValidationError as error:
-        found = [source.problem(complaint, lambda key: key) for complaint in complaints(error)]
+        wrong = complaints(error)
+        told = [one for one in wrong if not (one.follows and any(_under(two, one) for two in wrong))]
+        found = [source.problem(complaint, lambda key: key) for complaint in told]
         raise BrokenConfigurationError((*source.problems, *found)) from error
     doubts = (_within(doubt) for doubt in cards(configuration.model_copy(update={"rate_cards": (card,)})))
     problems = [
@@ -31,6 +33,11 @@ def read_card(text: str, file: str, configuration: Configuration) -> RateCardPar
     if any(problem.severity == "error" for problem in problems):
         raise BrokenConfigurationError(problems)
     return card
+
+
+def _under(complaint: Complaint, above: Complaint) -> bool:
+    """Whether it is about a part of what the other is about: a list whose every item is wrong is not also too short."""
+    return complaint is not above and complaint.key[: len(above.key)] == above.key
 
 
 def _within(doubt: Complaint) -> Complaint | None:
