@@ -55,12 +55,12 @@ def report(
 
     \b
     Examples:
-      quartermaster report                                the last complete week
-      quartermaster report --week 2026-W48 --team vision  one team's bill
-      quartermaster report --month 2026-11 --audience finance --format html -o november.html
-      quartermaster report --format pdf -o report.pdf     a page to send around
-      quartermaster report --json | jq .by_team           docs/report.md
-      quartermaster report send --once                    what reports.sending says is due
+      quartermaster report                              the last complete week
+      quartermaster report -w 2026-W48 --team vision    one team's bill
+      quartermaster report -m 2026-11 -a finance        a month, as finance reads it
+      quartermaster report -f pdf -o report.pdf         a page to send around
+      quartermaster report --json | jq .by_team         docs/report.md
+      quartermaster report send --once                  send what is due
     """
     if context.invoked_subcommand is not None:
         return

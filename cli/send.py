@@ -42,7 +42,7 @@ def send(
     Each is sent once: what was sent is in the ledger, and after a pause the last one that was missed is caught up on.
     A channel that does not take one holds up no other, and is tried again. Exit code 1 with --once: one was refused.
 
-    \\b
+    \b
     Examples:
       quartermaster report send                    a service
       quartermaster report send --once             from cron, or to try it
