@@ -17,8 +17,10 @@ import typer.rich_utils
 
 from cli import audit as audit_group
 from cli import config as config_group
+from cli import dispute as dispute_group
 from cli import enforce as enforce_group
 from cli import export as export_group
+from cli import invoice as invoice_group
 from cli import ledger as ledger_group
 from cli import output
 from cli import period as period_group
@@ -141,6 +143,8 @@ app.add_typer(config_group.app, name="config")
 app.add_typer(prices_group.app, name="prices")
 app.add_typer(person_group.app, name="person")
 app.add_typer(period_group.app, name="period")
+app.add_typer(invoice_group.app, name="invoice")
+app.add_typer(dispute_group.app, name="dispute")
 app.command()(version)
 
 
