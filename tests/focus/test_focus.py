@@ -122,7 +122,7 @@ def test_a_purchase_is_billed_in_one_row_and_takes_effect_in_another(
     bought, used = rows(lines.write(finance_ledger), november)
     assert (bought["ChargeCategory"], bought["BilledCost"], bought["EffectiveCost"]) == ("Purchase", 300, 0)
     assert (used["ChargeCategory"], used["BilledCost"], used["EffectiveCost"]) == ("Usage", 0, 300)
-    assert {row["CommitmentDiscountId"] for row in (bought, used)} == {"11"}
+    assert {row["CommitmentDiscountId"] for row in (bought, used)} == {"demo/training/vision"}
 
 
 def test_a_team_without_a_cost_centre_is_billed_by_department_and_else_by_name(

@@ -1,4 +1,4 @@
-"""The statements of docs/lake.md for an analyst's own DuckDB, exactly as written, in a DuckDB that knows nothing of ours."""
+"""The statements of docs/lake.md for an analyst's own DuckDB, exactly as written, where nothing of ours is known."""
 
 import re
 import shutil

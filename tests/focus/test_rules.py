@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
 
 from analytics.finance.focus import Version, focus_frames
 from analytics.finance.span import Span
@@ -14,6 +15,8 @@ from quartermaster.config.accounts import AccountsPart
 from sql.ledger import Ledger
 from tests.focus.lines import Lines, every_kind
 from tests.focus.rulebook import Table, about, broken_by, currencies, judge, leaves, parents, rules
+from tests.money.accountant import World
+from tests.money.worlds import lines_of, worlds
 
 PAGE = Path(__file__).parents[2] / "docs" / "focus.md"
 
@@ -47,6 +50,22 @@ def test_no_rule_fails_and_the_counts_are_told(table: Table) -> None:
 def test_every_version_has_rows_that_pass(finance_ledger: Ledger, lines: Lines, november: Span) -> None:
     table = exported(lines.write(finance_ledger), november, "1.3")
     assert not [verdict for verdict in judge(table) if verdict.outcome == "failed"]
+
+
+@settings(max_examples=8)
+@given(worlds())
+def test_whatever_a_card_makes_of_a_days_usage_passes_and_adds_up(
+    finance_ledger: Ledger, november: Span, world: World
+) -> None:
+    charged = [line | {"business_day": "2026-11-23"} for line in lines_of(world)]
+    for line in charged:
+        del line["segment"]
+    assume(charged)
+    table = exported(Lines(charged).write(finance_ledger), november)
+    assert not [(verdict.rule.id, verdict.why) for verdict in judge(table) if verdict.outcome == "failed"]
+    cost = sum(line["amount"] for line in charged)
+    assert sum(row["BilledCost"] for row in table.rows) == cost
+    assert sum(row["EffectiveCost"] for row in table.rows) == cost
 
 
 def test_an_empty_month_passes(finance_ledger: Ledger, november: Span) -> None:

@@ -72,7 +72,7 @@ priced as (
       when 'cpu_hour' then 'CPU-Hours'
       when 'memory_gib_hour' then 'GiB-Hours'
       when 'kwh' then 'kWh'
-      when 'commitment' then 'Commitments'
+      when 'commitment' then 'GPUs'
       else 'Charges'
     end as measured_in,
     was_measure
@@ -174,14 +174,14 @@ select
   make_timestamptz(end_ms * 1000) as charge_period_end,
   make_timestamptz(start_ms * 1000) as charge_period_start,
   if(of_commitment, 'Usage', null) as commitment_discount_category,
-  if(of_commitment, coalesce(rate_id::varchar, coalesce(pool_id, cluster)), null) as commitment_discount_id,
-  if(of_commitment, 'Commitment for ' || coalesce(pool_id, cluster), null) as commitment_discount_name,
+  if(of_commitment, coalesce(pool_id, cluster) || '/' || team, null) as commitment_discount_id,
+  if(of_commitment, 'Commitment of ' || team || ' for ' || coalesce(pool_id, cluster), null) as commitment_discount_name,
   (if(
-    of_commitment and row_category in ('Usage', 'Purchase') and class is distinct from 'Correction', priced_quantity, null
+    of_commitment and row_category in ('Usage', 'Purchase') and class is distinct from 'Correction', metered, null
   )::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12) as commitment_discount_quantity,
   if(of_commitment and row_category = 'Usage', 'Used', null) as commitment_discount_status,
   if(of_commitment, 'Fixed sum', null) as commitment_discount_type,
-  if(commitment_discount_quantity is null, null, if(has_price, measured_in, 'Charges')) as commitment_discount_unit,
+  if(commitment_discount_quantity is null, null, measured_in) as commitment_discount_unit,
   (if(row_category = 'Usage', if(is_effect, 0, metered), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
     as consumed_quantity,
   if(row_category = 'Usage', measured_in, null) as consumed_unit,
@@ -210,7 +210,7 @@ select
   if(
     is_priced and was_measure = 'gpu_hour', json_object('GpuCount', 1, 'x_Model', coalesce(nullif(model, ''), '-'))::varchar, null
   ) as sku_price_details,
-  if(is_priced, sku || '@' || coalesce(rate_id::varchar, '-') || if(has_price, '', '/charge'), null) as sku_price_id,
+  if(is_priced, sku || '@' || if(has_price, coalesce(rate_id::varchar, unit::varchar), 'charge'), null) as sku_price_id,
   team as sub_account_id,
   team as sub_account_name,
   if(team is null, null, 'Team') as sub_account_type,
