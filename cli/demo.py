@@ -16,6 +16,7 @@ from cli.session import FILE
 from quartermaster.errors import InputError
 
 _MARK = ".quartermaster-demo"
+_MADE = (FILE, "ledger", "report.html", "reports")
 
 
 def demo(
@@ -55,6 +56,8 @@ def demo(
     typer.echo()
     output.say(f"Measured on the way: {told.measured}")
     typer.echo(f"\nThe same as a page to send around:\n  {told.page}")
+    typer.echo("\nFor managers, finance, each department and each team, as HTML, PDF, XLSX, CSV and JSON:")
+    typer.echo(f"  {told.page.parent / 'reports'}")
     typer.echo("\nThree questions to try:")
     for question in (
         "sql --name idle-by-team",
@@ -69,7 +72,7 @@ def demo(
 def _alone(folder: Path) -> Generator[None]:
     """Have the demo's folder, empty, for oneself. What a demo left is made anew; somebody's own ledger is
     refused, and the folder of a demo that runs."""
-    ours = [name for name in (FILE, "ledger", "report.html") if (folder / name).exists()]
+    ours = [name for name in _MADE if (folder / name).exists()]
     if ours and not (folder / _MARK).is_file():
         raise InputError(
             f"{folder.absolute()} has a {ours[0]} already, and no demo made it",
@@ -83,7 +86,7 @@ def _alone(folder: Path) -> Generator[None]:
             mark.truncate(0)
             mark.write("made by quartermaster demo, which replaces what is here\n")
             mark.flush()
-            for name in (FILE, "ledger", "report.html"):
+            for name in _MADE:
                 if (folder / name).exists():
                     shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
         except BlockingIOError as error:

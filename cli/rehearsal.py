@@ -17,6 +17,7 @@ from quartermaster.interrupt import Patience, obey
 if TYPE_CHECKING:
     from analytics.business import Week
     from analytics.reports.figures import Report
+    from analytics.reports.span import Span
     from quartermaster.config.model import Configuration
     from simulator.server import SimulatorServer
     from sql.ledger import Ledger
@@ -54,6 +55,7 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
     from analytics.business import iso_week, week_at
     from analytics.money.charges import charge
     from analytics.reports.html import render
+    from analytics.reports.span import of_week
     from analytics.reports.weekly import weekly
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
@@ -100,10 +102,34 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
             watch.lap(f"all {len(checks.names())} checks of the ledger hold")
             report = weekly(ledger, span.week, time_zone=TIME_ZONE, now_ms=end_ms)
             pod = _idlest_pod(ledger, report)
+            watch.lap("the report")
+            task = bar.add_task("writing reports", total=None)
+            count = _write_all(ledger, of_week(span), folder / "reports", end_ms)
+            watch.lap(f"{count} files of reports")
     page = folder / "report.html"
     page.write_text(render(report), encoding="utf-8")
-    watch.lap("the report")
     return Told(report, page.absolute(), pod, watch.words())
+
+
+def _write_all(ledger: "Ledger", span: "Span", folder: Path, now_ms: int) -> int:
+    """The week for every audience, in every form; how many files."""
+    from analytics.reports.audience import MANAGERS, Audience, Kind
+    from analytics.reports.forms import Form, file_name, written
+    from analytics.reports.made import reports, teams_of
+
+    teams = teams_of(ledger, span)
+    departments = sorted({*teams.values()} - {""})
+    audiences = [MANAGERS, Audience(Kind.FINANCE)]
+    audiences += [Audience(Kind.DEPARTMENT, name) for name in departments]
+    audiences += [Audience(Kind.TEAM, name) for name in teams]
+    folder.mkdir(exist_ok=True)
+    count = 0
+    for report in reports(ledger, span, audiences, time_zone=TIME_ZONE, now_ms=now_ms):
+        for form in Form:
+            (folder / file_name(report, form)).write_bytes(written(report, form))
+            count += 1
+            obey()
+    return count
 
 
 def _stretches(span: "Week", *, quick: bool) -> list[Stretch]:

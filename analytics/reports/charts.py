@@ -194,10 +194,13 @@ def team_bars(
 
 
 def svg(chart: "alt.LayerChart") -> str:
-    """The chart as one SVG element, without script, network or browser."""
+    """The chart as one SVG element, without script, network or browser.
+
+    Altair's own check against its schema is left out, since it takes longer than the drawing.
+    """
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(cast(Any, _shown(cast(Any, chart).to_dict())))
+    return vl_convert.vegalite_to_svg(cast(Any, _shown(cast(Any, chart).to_dict(validate=False))))
 
 
 def _shown(value: object) -> object:
