@@ -11,6 +11,7 @@ from quartermaster.clock import now_ms, to_iso
 from quartermaster.text import visible
 
 if TYPE_CHECKING:
+    from analytics.money.budgets import Alert
     from analytics.money.charges import Charged
     from analytics.money.corrections import Corrected
     from analytics.usage import RolledCluster, RollUp
@@ -39,8 +40,10 @@ def rollup(
       quartermaster rollup --cluster demo   of one cluster
       quartermaster rollup --all            every hour anew
     """
+    from analytics.money.budgets import burn_down, record_alerts
     from analytics.money.charges import charge
     from analytics.money.corrections import correct
+    from analytics.money.periods import calendar_of
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
@@ -63,8 +66,13 @@ def rollup(
         bar.update(task, description="charging", total=None)
         charged = charge(ledger, now, time_zone, everything=everything)
         corrected = correct(ledger, now, time_zone)
+        with ledger.reading() as cursor:
+            burns = burn_down(cursor, calendar_of(configuration.business).at(now), now)
+        alerts = record_alerts(ledger, burns, now)
     if as_json:
-        output.emit_json(_as_value(declared, read, rolled, charged, corrected))
+        output.emit_json(
+            _as_value(declared, read, rolled=rolled, charged=charged, corrected=corrected, alerts=alerts)
+        )
         return
     for sentence in declared:
         output.say(sentence)
@@ -83,6 +91,8 @@ def rollup(
         output.say(
             f"corrections: {corrected.lines} lines; data came late for {len(corrected.days)} days of closed periods"
         )
+    for alert in alerts:
+        output.say(alert.words)
 
 
 def _read_labels(
@@ -131,9 +141,11 @@ def _sentence(cluster: "RolledCluster") -> str:
 def _as_value(
     declared: list[str],
     read: dict[str, int],
+    *,
     rolled: "RollUp",
     charged: "Charged",
     corrected: "Corrected",
+    alerts: "list[Alert]",
 ) -> dict[str, object]:
     return {
         "declared": declared,
@@ -155,4 +167,5 @@ def _as_value(
             "lines": charged.lines,
         },
         "corrections": {"days": list(corrected.days), "lines": corrected.lines},
+        "alerts": [alert.words for alert in alerts],
     }

@@ -39,6 +39,7 @@ TEAMS = Kind("teams", ("team_id",), "team", cuts=False, each_first=True)
 RULES = Kind("team_rules", ("rule_id",), "rule")
 QUOTAS = Kind("quotas", ("cluster", "quota_id"), "guarantee")
 FLOORS = Kind("thresholds", ("threshold_id",), "threshold", cuts=False)
+BUDGETS = Kind("budgets", ("budget_id",), "budget", cuts=False, each_first=True)
 CARDS = Kind("cards", ("card_id",), "rate card", exclusive=True)
 TARIFFS = Kind("tariffs", ("tariff_id",), "tariff")
 
@@ -51,6 +52,7 @@ def wishes(configuration: Configuration) -> Mapping[Kind, list[Wish[Row]]]:
         RULES: list(_rules(configuration)),
         QUOTAS: list(_quotas(configuration)),
         FLOORS: list(_floors(configuration)),
+        BUDGETS: list(_budgets(configuration)),
         CARDS: list(_cards(configuration)),
         TARIFFS: list(_tariffs(configuration)),
     }
@@ -122,6 +124,19 @@ def _floors(configuration: Configuration) -> Iterator[Wish[Row]]:
             "model": model,
             "floor": floor,
             "measured_how": "configuration" if (signal, kind, model) in told else "default",
+        }
+        yield Wish(None, None, row)
+
+
+def _budgets(configuration: Configuration) -> Iterator[Wish[Row]]:
+    for budget in configuration.budgets:
+        row: Row = {
+            "budget_id": content_id("budget", budget.team, budget.period),
+            "team": budget.team,
+            "period": budget.period,
+            "amount": budget.amount,
+            "currency": configuration.business.currency,
+            "alerts": json.dumps(sorted(budget.alerts)),
         }
         yield Wish(None, None, row)
 

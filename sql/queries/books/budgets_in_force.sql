@@ -1,0 +1,10 @@
+-- budgets_in_force: what each team means to spend in the period: its own budget of it comes before the one for each period
+select
+  team,
+  amount,
+  currency,
+  alerts
+from budgets
+where (period = '' or period = $period) and start_at <= $now_at and (end_at is null or end_at > $now_at)
+qualify row_number() over (partition by team order by period desc, start_at desc) = 1
+order by team
