@@ -36,6 +36,7 @@ from cli.backfill import backfill
 from cli.behind import of_group, with_options
 from cli.book import book, offer
 from cli.bookings import bookings
+from cli.budgets import budgets
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
@@ -108,6 +109,7 @@ for _command in (
     collect,
     backfill,
     rollup,
+    budgets,
     dashboard,
     sql,
     why,
