@@ -1,6 +1,7 @@
 """Every rule of the public validator's rule set for FOCUS 1.2, asked of an export with lines of every kind."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from quartermaster.config.accounts import AccountsPart
 from sql.ledger import Ledger
 from tests.focus.lines import Lines, every_kind
 from tests.focus.rulebook import Table, about, broken_by, currencies, judge, leaves, parents, rules
+from tests.focus.spoken import spoken
 from tests.money.accountant import World
 from tests.money.worlds import lines_of, worlds
 
@@ -57,7 +59,7 @@ def test_every_version_has_rows_that_pass(finance_ledger: Ledger, lines: Lines, 
 def test_whatever_a_card_makes_of_a_days_usage_passes_and_adds_up(
     finance_ledger: Ledger, november: Span, world: World
 ) -> None:
-    charged = [line | {"business_day": "2026-11-23"} for line in lines_of(world)]
+    charged: list[dict[str, Any]] = [line | {"business_day": "2026-11-23"} for line in lines_of(world)]
     for line in charged:
         del line["segment"]
     assume(charged)
@@ -149,3 +151,51 @@ def test_whoever_has_two_rules_above_it_has_no_conditions_from_them() -> None:
     several = [above for above in parents().values() if len(above) > 1]
     assert len(several) == 2
     assert not [rule.condition for above in several for rule in above if rule.condition]
+
+
+def test_what_rules_say_in_words_holds_where_a_table_can_show_it(table: Table) -> None:
+    broken = {name: list(check(table)) for name, check in spoken().items()}
+    assert {name: rows[:1] for name, rows in broken.items() if rows} == {}
+    assert f"| {len(spoken())} | of these, checked by hand |" in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rule", "column", "value"),
+    [
+        ("BillingPeriodEnd-C-004-M", "BillingPeriodEnd", datetime(2026, 11, 20, tzinfo=UTC)),
+        ("ChargePeriodStart-C-004-M", "ChargePeriodStart", datetime(2026, 10, 20, tzinfo=UTC)),
+        ("ChargePeriodEnd-C-004-M", "ChargePeriodEnd", datetime(2026, 11, 30, tzinfo=UTC)),
+        ("ChargeClass-C-003-C", "ChargeClass", "Correction"),
+        ("BillingAccountId-C-004-M", "BillingAccountId", "one for all"),
+        ("ColumnHandling-A-001-M", "cost", 1),
+        ("ColumnHandling-A-003-M", "Billed-Cost", 1),
+        ("ColumnHandling-A-005-O", "x_" + "C" * 60, 1),
+        ("ColumnHandling-A-012-O", "Another", 1),
+        ("ContractedCost-C-008-C", "ContractedCost", Decimal("0.01")),
+        ("ContractedCost-C-009-C", "ContractedCost", Decimal("0.01")),
+        ("ListCost-C-008-C", "ListCost", Decimal("0.01")),
+        ("PricingQuantity-C-009-C", "PricingQuantity", Decimal("0.01")),
+        ("CommitmentDiscountQuantity-C-009-M", "CommitmentDiscountQuantity", Decimal("NaN")),
+        ("ConsumedQuantity-C-008-C", "ConsumedQuantity", Decimal("Infinity")),
+        ("DiscountHandling-A-006-C", "CommitmentDiscountId", None),
+        ("DiscountHandling-A-012-C", "ResourceId", "another"),
+        ("DiscountHandling-A-020-C", "ChargeCategory", "Usage"),
+        ("EffectiveCost-C-013-C", "EffectiveCost", Decimal(0)),
+        ("KeyValueFormat-A-001-M", "SkuPriceDetails", "{}"),
+        ("KeyValueFormat-A-004-M", "Tags", '{"a": [1]}'),
+        ("NullHandling-A-002-M", "ResourceName", ""),
+        ("PricingCategory-C-009-C", "PricingCategory", "Committed"),
+        ("SkuId-C-008-M", "SkuId", "one for all"),
+        ("SkuPriceDetails-C-017-C", "SkuPriceDetails", '{"Model": "H100"}'),
+        ("SkuPriceId-C-009-M", "SkuPriceId", "one for all"),
+        ("StringHandling-A-001-M", "ResourceName", "\ud800"),
+        ("StringHandling-A-007-M", "ServiceName", "  "),
+        ("SubAccountId-C-004-C", "SubAccountId", "vision"),
+        ("SubAccountId-C-005-C", "SubAccountId", None),
+        ("UnitFormat-A-003-M", "ConsumedUnit", "GPU-hours"),
+    ],
+)
+def test_a_check_by_hand_notices_a_spoilt_column(table: Table, rule: str, column: str, value: object) -> None:
+    columns = table.columns if column in table.columns else [*table.columns, column]
+    spoilt = Table(columns, table.rows).with_column(column, value)
+    assert list(spoken()[rule](spoilt))

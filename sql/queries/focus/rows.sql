@@ -199,9 +199,22 @@ select
   if(is_priced, if(has_price, measured_in, 'Charges'), null) as pricing_unit,
   $provider as provider_name,
   $provider as publisher_name,
-  if(workload_id is null, pool_id, cluster || '/' || workload_id) as resource_id,
-  if(workload_id is null, nullif(pool, ''), coalesce(namespace || '/', '') || workload_name) as resource_name,
-  if(resource_id is null, null, if(workload_id is null, 'Pool', coalesce(nullif(workload_kind, ''), 'Workload'))) as resource_type,
+  case
+    when category = 'Purchase' then commitment_discount_id
+    when workload_id is null then pool_id
+    else cluster || '/' || workload_id
+  end as resource_id,
+  case
+    when category = 'Purchase' then commitment_discount_name
+    when workload_id is null then nullif(pool, '')
+    else coalesce(namespace || '/', '') || workload_name
+  end as resource_name,
+  case
+    when resource_id is null then null
+    when category = 'Purchase' then 'Commitment'
+    when workload_id is null then 'Pool'
+    else coalesce(nullif(workload_kind, ''), 'Workload')
+  end as resource_type,
   'Compute' as service_category,
   'GPU Fleet' as service_name,
   'Other (Compute)' as service_subcategory,
