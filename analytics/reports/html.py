@@ -32,7 +32,9 @@ def render(report: Report) -> str:
     look = {"light": theme.css_variables("light"), "dark": theme.css_variables("dark")}
     look |= {"css": _text("blocks.css") + _text("report.css"), "font": _font()}
     safe = {name: Markup(text) for name, text in look.items()}  # noqa: S704 - our own files
-    return page.render(drawings=_drawings(report), **safe, **_values(report))
+    with charts.drawn_by_us():
+        drawings = _drawings(report)
+    return page.render(drawings=drawings, **safe, **_values(report))
 
 
 def block(name: str, report: Report, *arguments: object) -> str:

@@ -29,7 +29,8 @@ Told = dict[str, Any]
 
 def to_pdf(report: Report) -> bytes:
     """The report as the bytes of a PDF file with tagged text."""
-    told = json.dumps(_told(report), ensure_ascii=False)
+    with charts.drawn_by_us():
+        told = json.dumps(_told(report), ensure_ascii=False)
     made = int(report.generated_at_ms // 1000)
     found = _compiler().compile(_source(), format="pdf", sys_inputs={"told": told}, timestamp=made)
     return cast(bytes, found)  # a list of them only where pages are pictures
