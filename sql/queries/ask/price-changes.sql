@@ -3,7 +3,7 @@
 with told as (
   select
     *,
-    lag(price) over (partition by card, clusters, pools, models, measure, currency order by since_at, version) as before
+    lag(price) over (partition by card, clusters, pools, models, profiles, measure, currency order by since_at, version) as before
   from reporting.prices
   where $card is null or card = $card
 )

@@ -6,6 +6,8 @@ select
   cluster_glob as clusters,
   pool_glob as pools,
   model_glob as models,
+  profile_glob as profiles,
+  purchase,
   measure,
   unit,
   price,
