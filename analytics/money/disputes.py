@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 import polars as pl
 
@@ -60,19 +59,13 @@ def raise_dispute(
     with ledger.exclusive("disputes"):
         with ledger.reading() as cursor:
             line = _line(cursor, charge_id)
-            open_already = sum(
-                (
-                    each.amount if each.state == RAISED else each.credited or Decimal(0)
-                    for each in disputes(cursor)
-                    if each.charge_id == charge_id
-                ),
-                Decimal(0),
-            )
+            of_line = [each for each in disputes(cursor) if each.charge_id == charge_id]
+        taken = [each.amount if each.state == RAISED else each.credited or Decimal(0) for each in of_line]
         if line["account"] != "team" or line["amount"] <= 0:
             raise InputError(
                 f"line {charge_id} is no cost of a team", "dispute a line that a team owes something for"
             )
-        left = line["amount"] - open_already
+        left = line["amount"] - sum(taken, Decimal(0))
         wanted = left if amount is None else amount
         if not 0 < wanted <= left or wanted != wanted.quantize(CENT):
             raise InputError(
@@ -80,7 +73,7 @@ def raise_dispute(
                 "name an amount above zero and up to that",
             )
         found = Dispute(
-            content_id("dispute", charge_id, now_ms, uuid4().hex),
+            content_id("dispute", charge_id, len(of_line)),
             0,
             charge_id,
             line["cluster"],
