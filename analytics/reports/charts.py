@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
+from analytics.reports import legible
 from analytics.reports.theme import FONT, STATE, STATES, Tone, palette
-from quartermaster.text import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -212,9 +212,10 @@ def svg(chart: "alt.LayerChart") -> str:
 
 
 def _shown(value: object) -> object:
-    """All of a chart without signs that do not show: on a control character the drawer ends the process."""
+    """All of a chart without signs that do not show (on a control character the drawer ends the process), and without
+    names that have no end."""
     if isinstance(value, str):
-        return "\u00a0".join(map(visible, value.split("\u00a0")))
+        return legible.sentence(value)
     if isinstance(value, dict):
         return {name: _shown(entry) for name, entry in cast(dict[str, object], value).items()}
     if isinstance(value, list):

@@ -23,6 +23,7 @@ from analytics.wonback import METHOD
 from quartermaster.clock import to_datetime
 
 _CHART_PX = 780
+_SHORT = 14  # letters of a column that needs no more room than they take
 _HERE = files("analytics.reports")
 Told = dict[str, Any]
 
@@ -133,6 +134,9 @@ def _table(table: Table) -> Told:
 
 
 def _column(column: Column, cells: Sequence[str]) -> Told:
-    least, most = (26, 48) if column.kind is Kind.WORDS else (7, 30)
-    width = min(most, max(least, *(len(cell) for cell in (column.label, *cells))))
+    """How wide a column is against the others; 0: as wide as what is in it, which is short."""
+    longest = max(len(cell) for cell in (column.label, *cells))
+    width = min(48 if column.kind is Kind.WORDS else 30, longest)
+    if column.is_number or longest <= _SHORT:
+        width = 0
     return {"label": column.label, "number": column.is_number, "words": not column.is_number, "width": width}

@@ -10,6 +10,7 @@ from analytics.reports.figures import ZERO, Report, Split, TeamRow, WorkloadRow
 from analytics.reports.finance import finance
 from analytics.reports.tables import Cell, Column, Kind, Row, Table, in_hours, in_money, in_text
 
+LENT = 12  # pairs of teams, in forms for people
 WORKLOADS = 25  # in forms for people; JSON and CSV have a hundred
 _ACTS = {"stop": "Stop", "hold": "Hold back", "start": "Start again", "warn": "Warn"}
 _CAME = {
@@ -70,7 +71,8 @@ def teams(report: Report) -> Table:
     columns += [Column("Computing", Kind.HOURS, on_paper=False), *in_hours("Idle")]
     columns += [Column("Unknown", Kind.HOURS, on_paper=False), Column("Coverage", Kind.SHARE)]
     columns += in_hours("Guarantee", "Borrowed", "Lent")
-    columns += in_money(report.currency, "Shared", "Adjusted", "Owes", "Before")
+    compared = bool(report.by_team) and all(row.cost_before is not None for row in report.by_team)
+    columns += in_money(report.currency, "Shared", "Adjusted", "Owes", *(["Before"] if compared else []))
 
     def cells(name: str, department: str | None, split: Split, rows: Iterable[TeamRow]) -> Row:
         there = tuple(rows)
@@ -87,9 +89,7 @@ def teams(report: Report) -> Table:
                 sum((row.shared for row in there), ZERO),
                 sum((row.adjustments for row in there), ZERO),
                 sum((row.cost for row in there), ZERO),
-                None
-                if any(row.cost_before is None for row in there)
-                else sum((row.cost_before or ZERO for row in there), ZERO),
+                *([sum((row.cost_before or ZERO for row in there), ZERO)] if compared else []),
             ),
         )
 
@@ -124,14 +124,18 @@ def change(report: Report) -> Table:
 
 
 def lending(report: Report) -> Table:
-    """Lending, given and taken."""
+    """Lending, given and taken: the largest, and the rest in a row."""
+    rest = report.lending[LENT:]
+    rows: list[Row] = [(row.lender, row.borrower, row.pms) for row in report.lending[:LENT]]
+    if rest:
+        rows.append((f"{len(rest)} others", "", sum(row.pms for row in rest)))
     return Table(
         "lending",
         "Lending",
         "GPU-hours of a team's guarantee that another held while it did not use them",
-        (Column("From", Kind.TEXT), Column("To", Kind.TEXT), *in_hours("Lent")),
-        tuple((row.lender, row.borrower, row.pms) for row in report.lending),
-        ("All", None, sum(row.pms for row in report.lending)) if report.lending else None,
+        (*in_text("From", "To"), *in_hours("Lent")),
+        tuple(rows),
+        ("All", None, sum(row.pms for row in report.lending)) if rows else None,
     )
 
 
