@@ -1,7 +1,6 @@
 """What the tests of finance's files share: a ledger with lines of every kind, and its export."""
 
 from collections.abc import Generator, Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -54,8 +53,8 @@ def pl_frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-@pytest.fixture
-def books(tmp_path: Path) -> Generator[Books]:
-    """An empty ledger to write usage and prices into."""
-    with new_ledger(tmp_path / "ledger") as ledger:
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> Generator[Books]:
+    """A module's own ledger to write usage and prices into, empty at first."""
+    with new_ledger(tmp_path_factory.mktemp("books") / "ledger") as ledger:
         yield Books(ledger)

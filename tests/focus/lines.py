@@ -78,7 +78,8 @@ class Lines:
 
         def work(cursor: Cursor) -> None:
             cursor.execute("delete from charges")
-            ledger.insert(cursor, "charges", frame, recorded_at=0)
+            if self.rows:
+                ledger.insert(cursor, "charges", frame, recorded_at=0)
 
         ledger.write(f"lines/{next(_number)}", work)
         return ledger

@@ -211,7 +211,7 @@ def any_lines(draw: st.DrawFn) -> Lines:
     return lines
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(lines=any_lines())
 def test_whatever_the_lines_are_costs_are_kept_and_price_times_quantity_is_the_cost(
     finance_ledger: Ledger, november: Span, lines: Lines

@@ -25,7 +25,7 @@ pq: Any = importlib.import_module("pyarrow.parquet")
 PLAIN = ("string", "int32", "int64", "double", "date32[day]", "timestamp[us, tz=UTC]", "bool")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ledger(books: Books) -> Ledger:
     """Two months of a team that borrows, and of one that lends."""
     books.card()

@@ -54,7 +54,7 @@ def test_every_version_has_rows_that_pass(finance_ledger: Ledger, lines: Lines, 
     assert not [verdict for verdict in judge(table) if verdict.outcome == "failed"]
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(worlds())
 def test_whatever_a_card_makes_of_a_days_usage_passes_and_adds_up(
     finance_ledger: Ledger, november: Span, world: World
