@@ -88,12 +88,13 @@ def refuse_instant(cursor: Cursor, instant_ms: int) -> None:
     hour_ms = instant_ms // HOUR_MS * HOUR_MS
     hour = to_datetime(hour_ms)
     row = cursor.execute(
-        "select exists(from usage_hourly where row_start_at >= ? and row_start_at < ?), "
+        "select exists(from usage_hourly where row_start_at >= ? and row_start_at < ? "
+        "and computing_pms + idle_pms + energy_known_pms > 0), "
         "(select epoch_ms(min(sampled_at)) from samples)",
         [hour, to_datetime(hour_ms + HOUR_MS)],
     ).fetchone()
-    used, oldest_ms = row or (False, None)
-    if used and (oldest_ms is None or oldest_ms > hour_ms):
+    measured, oldest_ms = row or (False, None)
+    if measured and (oldest_ms is None or oldest_ms > hour_ms):
         raise InputError(
             f"the samples of the hour of {to_iso(instant_ms)} are gone: its usage cannot be cut within it",
             f"the next instant that works is {to_iso(hour_ms + HOUR_MS)}",
