@@ -12,6 +12,7 @@ NAMES = (
     "storage",
     "rollup",
     "report",
+    "reports",
     "openb",
     "kubernetes",
     "apiserver",

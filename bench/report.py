@@ -3,6 +3,7 @@
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -35,7 +36,7 @@ def run() -> list[Result]:
         began = time.perf_counter()
         with open_ledger(place) as ledger:
             upgrade(ledger)
-            charging_s, lines = _fill(ledger)
+            charging_s, lines = fill(ledger)
             rows = {table: ledger.query(f"select count(*) as n from {table}").item() for table in TABLES}
         filled_s = time.perf_counter() - began
         opened, warm, cpu = list[float](), list[float](), list[float]()
@@ -102,7 +103,8 @@ def _charge_week(ledger: Ledger) -> tuple[float, float, int]:
     return time.perf_counter() - began, time.process_time() - begun, lines
 
 
-def _fill(ledger: Ledger) -> tuple[float, int]:
+def fill(ledger: Ledger, fleet: Sequence[str] = FLEET, days: int = DAYS) -> tuple[float, int]:
+    """Write the days of a fleet, at a price, and charge them: how long charging took, and how many lines it gave."""
     shares = dict.fromkeys(("share_unallocated", "share_unavailable", "share_unobserved"), "held")
     card = {
         "card_id": 1,
@@ -127,7 +129,7 @@ def _fill(ledger: Ledger) -> tuple[float, int]:
     }
     ledger.append("bench/prices", prices)
     charging_s, lines = 0.0, 0
-    for day in range(0, DAYS, STEP_DAYS):
+    for day in range(0, days, STEP_DAYS):
         names = [(FIRST + timedelta(days=day + n)).date().isoformat() for n in range(STEP_DAYS)]
         given: dict[str, object] = {
             "day": day,
@@ -136,16 +138,16 @@ def _fill(ledger: Ledger) -> tuple[float, int]:
             "first_day": names[0],
             "last_day": names[-1],
         }
-        _write(ledger, day, given)
+        _write(ledger, fleet, day, given)
         began = time.process_time()
         lines += charge(ledger, 0, "UTC", names).lines
         charging_s += time.process_time() - began
     return charging_s, lines
 
 
-def _write(ledger: Ledger, day: int, parameters: dict[str, object]) -> None:
+def _write(ledger: Ledger, fleet: Sequence[str], day: int, parameters: dict[str, object]) -> None:
     def work(cursor: Cursor) -> None:
-        for statement in FLEET:
+        for statement in fleet:
             used = {name: value for name, value in parameters.items() if f"${name}" in statement}
             cursor.execute(statement, used)
 
