@@ -129,13 +129,12 @@ def list_all(
     if as_json:
         output.emit_json([_value(each, at_ms) for each in found])
         return
-    columns = ["dispute", "days", "team", "line's day", "disputed", "state", "credited", "why"]
+    columns = ["dispute", "days", "team", "disputed", "state", "credited", "why"]
     rows = [
         (
             each.dispute_id,
             each.age_days(at_ms),
             each.team,
-            each.business_day,
             f"{each.amount:,.2f} {each.currency}",
             each.state,
             "" if each.credited is None else f"{each.credited:,.2f}",

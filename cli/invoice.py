@@ -119,11 +119,12 @@ def list_all(context: typer.Context, *, as_json: AsJson = False) -> None:
     if as_json:
         output.emit_json(found.to_dicts())
         return
-    columns = ["period", "invoice", "issuer", "days", "total", "currency", "borne by"]
+    columns = ["period", "invoice", "issuer", "from", "to", "total", "", "borne by"]
     rows = [
         (
             *(row[name] for name in ("period", "invoice", "issuer")),
-            f"{row['first_day']} – {row['last_day']}",
+            row["first_day"],
+            row["last_day"],
             f"{row['total']:,.2f}",
             row["currency"],
             "teams" if row["share"] == "held" else "nobody",

@@ -51,15 +51,16 @@ def list_periods(context: typer.Context, *, as_json: AsJson = False) -> None:
     rows = [
         (
             each.period.period,
-            f"{each.period.start_day} – {each.period.days[-1].day}",
+            each.period.start_day,
+            each.period.days[-1].day,
             each.state.value,
             each.number,
-            (each.sha256 or "")[:12],
+            (each.sha256 or "")[:8],
             _remark(each),
         )
         for each in found
     ]
-    columns = ["period", "days", "state", "number", "hash", ""]
+    columns = ["period", "first day", "last day", "state", "number", "hash", ""]
     output.table(f"Periods ({configuration.business.time_zone})", columns, rows, right=["number"])
 
 
