@@ -46,7 +46,8 @@ def focus(
 ) -> None:
     """Write lines of cost as FOCUS rows, CSV or Parquet by the file's ending.
 
-    A row for each line; the rows add up to the cost of the pools. docs/focus.md tells each column.
+    A row for each line; the rows add up to the cost of the pools. Until its books are closed a period's rows may still
+    change. docs/focus.md tells each column.
 
     \b
     Examples:
@@ -61,10 +62,10 @@ def focus(
     configuration = _configuration(context)
     write = writer_for(file)
     with open_configured(configuration, read_only=True) as ledger:
-        span = _span(configuration, ledger, period, first, last)
+        span, name = _span(configuration, ledger, period, first, last)
         frames = focus_frames(ledger, span, configuration.business.accounts, version.value)
         rows = write(frames, file)
-    _tell(file, rows, f"FOCUS {version.value} of {span.name}", as_json=as_json)
+    _tell(file, rows, f"FOCUS {version.value} of {name}", as_json=as_json)
 
 
 @app.command("general-ledger")
@@ -92,10 +93,10 @@ def general_ledger(
     configuration = _configuration(context)
     write = writer_for(file)
     with open_configured(configuration, read_only=True) as ledger:
-        span = _span(configuration, ledger, period, first, last)
+        span, name = _span(configuration, ledger, period, first, last)
         found = entries(read_sums(ledger, span), span, configuration.business.accounts)
     rows = write([journal(found)], file)
-    _tell(file, rows, f"journal of {span.name}", as_json=as_json)
+    _tell(file, rows, f"journal of {name}", as_json=as_json)
 
 
 @app.command()
@@ -155,13 +156,17 @@ def _configuration(context: typer.Context) -> "Configuration":
 
 def _span(
     configuration: "Configuration", ledger: "Ledger", period: str | None, first: str | None, last: str | None
-) -> "Span":
+) -> "tuple[Span, str]":
+    """The span, and how a message names it: of a period with the state of its books."""
     from analytics.finance.span import span_between, span_of
-    from analytics.money.periods import calendar_of, period_named
+    from analytics.money.periods import calendar_of, standing
 
     calendar = calendar_of(configuration.business)
     if period is not None and first is None and last is None:
-        return span_of(period_named(ledger, calendar, period))
+        with ledger.reading() as cursor:
+            found = standing(cursor, calendar, period)
+        return span_of(found.period), f"{period} ({found.state.value})"
     if period is None and first is not None and last is not None:
-        return span_between(first, last, calendar)
+        span = span_between(first, last, calendar)
+        return span, span.name
     raise InputError("which days?", "name a --period, or both --from and --to")

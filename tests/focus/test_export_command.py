@@ -53,7 +53,7 @@ def test_focus_of_a_period_as_csv(site: Path, tmp_path: Path) -> None:
     told = run(site, "focus", "--period", "2026-11", "-o", str(file))
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert "".join(told.stdout.split()) == f"{file}:FOCUS1.2of2026-11,{len(rows)}rows"
+    assert "".join(told.stdout.split()) == f"{file}:FOCUS1.2of2026-11(open),{len(rows)}rows"
     assert sum(Decimal(row["BilledCost"]) for row in rows) == november()
     assert {row["ProviderName"] for row in rows} == {"Our GPUs"}
     assert "CC-0" in {row["BillingAccountId"] for row in rows}
@@ -98,7 +98,7 @@ def test_a_journal_of_a_period(site: Path, tmp_path: Path) -> None:
     told = json.loads(run(site, "general-ledger", "--period", "2026-11", "-o", str(file), "--json").stdout)
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert told == {"file": str(file), "rows": len(rows), "what": "journal of 2026-11"}
+    assert told == {"file": str(file), "rows": len(rows), "what": "journal of 2026-11 (open)"}
     (recovery,) = (row for row in rows if row["account"] == "gpu-recovery")
     assert (recovery["cost_centre"], recovery["credit"]) == ("CC-0", f"{november():.2f}")
 
