@@ -26,7 +26,7 @@ from sql.catalog import Catalog, Cursor, parse
 from sql.faults import understand
 from sql.parameters import value
 from sql.scope import SCOPED, narrow
-from sql.statement import check
+from sql.statement import Read, check
 
 # Never shown: who is who (`quartermaster person` does, and notes it), and what opens the door.
 HIDDEN = frozenset({"people", "people_reads", "tokens", "tokens_versions"})
@@ -115,7 +115,7 @@ def _answer(room: Room, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]
     query = request["query"]
     if _SHOW_TABLES.fullmatch(query):
         query, given["names"] = "select unnest($names) as name", sorted(tables)
-        read = frozenset[str]()
+        read = Read(frozenset(), frozenset())
     else:
         read = check(cursor, query, tables, room.others, given.keys())
     cursor.execute(f"set global memory_limit = '{int(request['memory_mib'])}MiB'")

@@ -5,9 +5,10 @@ an error of those (`team::integer`) quotes a row that the caller must not see.
 """
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 
 from sql.catalog import Cursor, quote
+from sql.described import described
+from sql.statement import Read
 
 # The views that a team may ask, and the columns of which one must name it; none: the rows are everybody's.
 SCOPED: dict[str, tuple[str, ...]] = {
@@ -25,17 +26,24 @@ SCOPED: dict[str, tuple[str, ...]] = {
 }
 
 
-def narrow(cursor: Cursor, read: AbstractSet[str], teams: Sequence[str]) -> None:
+def narrow(cursor: Cursor, read: Read, teams: Sequence[str]) -> None:
     """Copy the teams' rows of the views that are read into DuckDB's memory, and let go of the ledger.
 
-    Afterwards `reporting.<view>` is the copy, and no other row is within reach of the process. `read` is of SCOPED.
+    Afterwards `reporting.<view>` is the copy, and no other row is within reach of the process. Of a view with columns
+    that are all named only those are copied. The tables of `read` are of SCOPED.
     """
     cursor.execute("create schema memory.reporting")
     cursor.execute("use memory.reporting")
-    for name in sorted(read):
-        where = _condition(SCOPED[name], teams)
-        cursor.execute(f"create table memory.{name} as select * from lake.{name} where {where}")  # noqa: S608
+    for name in sorted(read.tables):
+        where, columns = _condition(SCOPED[name], teams), ", ".join(_chosen(name, read))
+        cursor.execute(f"create table memory.{name} as select {columns} from lake.{name} where {where}")  # noqa: S608
     cursor.execute("detach lake")
+
+
+def _chosen(view: str, read: Read) -> list[str]:
+    there = [column.name for column in described()[view].columns]
+    chosen = [name for name in there if read.columns is None or name in read.columns]
+    return chosen or there[:1]
 
 
 def _condition(columns: Iterable[str], teams: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ DuckDB parses it; the tree is walked, and whatever the walk does not know is ref
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,7 +47,16 @@ _SCHEMAS = {
     ("", "reporting"): "reporting.",
     ("lake", "reporting"): "reporting.",
 }
+_COLUMNS = ("column_names", "using_columns")
 _LONGEST = 100_000
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a query reads: tables, and the names (lower case) among which its columns are; None: any of them."""
+
+    tables: frozenset[str]
+    columns: frozenset[str] | None
 
 
 def check(
@@ -55,9 +65,9 @@ def check(
     tables: AbstractSet[str],
     others: AbstractSet[str],
     given: AbstractSet[str] = frozenset(),
-) -> frozenset[str]:
+) -> Read:
     """Look through the text of a query over `tables`; `others` are names that DuckDB would find, too; `given` are the
-    names of the parameters that have a value. Gives the tables that it reads.
+    names of the parameters that have a value. Gives what it reads.
 
     Tables of another schema than main are called `schema.table`. Raises InputError that says what is refused.
     """
@@ -77,7 +87,7 @@ def check(
         _check_part(part, given)
         if part.get("table_name"):
             read |= _check_table(part, tables, within)
-    return frozenset(read)
+    return Read(frozenset(read), _columns(parts))
 
 
 def _require_one_select(cursor: Cursor, text: str) -> None:
@@ -124,6 +134,19 @@ def _names_within(parts: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield entry["key"].casefold()
         if part.get("cte_name"):
             yield part["cte_name"].casefold()
+
+
+def _columns(parts: Iterable[Mapping[str, Any]]) -> frozenset[str] | None:
+    names: set[str] = set()
+    for part in parts:
+        if (
+            part.get("class") == "STAR"
+            or str(part.get("type")) in {"SHOW_REF", "PIVOT"}
+            or part.get("ref_type") in {"NATURAL", "POSITIONAL"}
+        ):
+            return None
+        names.update(name.casefold() for key in _COLUMNS for name in part.get(key) or ())
+    return frozenset(names)
 
 
 def _check_part(part: Mapping[str, Any], given: AbstractSet[str]) -> None:

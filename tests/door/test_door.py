@@ -156,8 +156,8 @@ def test_the_room_is_closed_even_where_the_check_is_blind(
 
     def nothing(*_: object) -> None: ...
 
-    def blind(*_: object) -> frozenset[str]:
-        return frozenset()
+    def blind(*_: object) -> statement.Read:
+        return statement.Read(frozenset(), None)
 
     monkeypatch.setattr(sql.room, "check", blind)
     monkeypatch.setattr(sql.room, "_limit", nothing)

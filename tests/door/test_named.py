@@ -258,7 +258,7 @@ def test_views_are_in_peoples_units(week: Ledger) -> None:
     day = week.query(
         "select held_gpu_h, energy_kwh, typeof(held_gpu_h) as type from reporting.usage_by_day where team = 'vision'"
     )
-    assert day.rows() == [(Decimal("20.000000"), Decimal("10.000000"), "DECIMAL(31,6)")]
+    assert day.rows() == [(Decimal("20.000000"), Decimal("10.000000"), "DECIMAL(18,6)")]
     device = week.query(
         "select gpus, held_gpus from reporting.devices where node = 'n2' order by held_gpus desc"
     )

@@ -16,6 +16,7 @@ from sql.described import described
 from sql.ledger import open_ledger
 from sql.parameters import values
 from sql.questions import question, questions
+from sql.scope import SCOPED
 
 RUN = CliRunner()
 
@@ -33,11 +34,18 @@ def test_every_named_question_runs_and_passes_the_door(asked_ledger: Path):
         for entry in questions():
             given = {each.name for each in entry.parameters}
             read = statement.check(connection, entry.query, tables - {"people"}, tables, given)
-            assert all(name.startswith("reporting.") for name in read), entry.name
+            assert all(name.startswith("reporting.") for name in read.tables), entry.name
             needed = {each.name: "2026-11-30" for each in entry.parameters if each.required}
             ledger.query(entry.query, values(entry.parameters, needed))
             assert len(entry.about) > 20, entry.name
     assert len(questions()) >= 20
+
+
+def test_the_page_names_every_question_and_what_a_team_sees():
+    page = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+    assert all(f"`{entry.name}`" in page for entry in questions())
+    assert f"{len(questions())} questions" in page
+    assert all(f"`{view.removeprefix('reporting.')}`" in page for view in SCOPED)
 
 
 def test_a_name_that_is_nearly_right():

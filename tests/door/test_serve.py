@@ -5,6 +5,7 @@ import http.client
 import importlib
 import io
 import json
+import os
 import signal
 import ssl
 import subprocess
@@ -228,6 +229,20 @@ def test_curl_as_the_page_shows_it(served: Served) -> None:
     ]
     told = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(told.stdout)["rows"][0]["team"] == "vision"
+
+
+def test_python_as_the_page_shows_it(served: Served) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    script = shown.replace("https://ledger.example.org:8321", served.address) + "print(json.dumps(rows))"
+    told = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"TOKEN": served.vision},
+    )
+    assert json.loads(told.stdout) == [{"team": "vision", "amount": 1.0}]
 
 
 def test_a_broken_request_breaks_nothing(served: Served) -> None:

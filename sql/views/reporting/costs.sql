@@ -10,8 +10,8 @@ select
   kind,
   account,
   measure,
-  coalesce(quantity, ((quantity_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001) as quantity,
-  case when measure is null or measure = 'gpu_hour' then ((quantity_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 end
+  coalesce(quantity, (quantity_pms / 604800000000)::decimal(18, 6)) as quantity,
+  case when measure is null or measure = 'gpu_hour' then (quantity_pms / 604800000000)::decimal(18, 6) end
     as gpu_h,
   unit_price,
   amount,

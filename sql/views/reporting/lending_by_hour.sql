@@ -6,5 +6,5 @@ select
   pool,
   lender,
   borrower,
-  ((lent_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as lent_gpu_h
+  (lent_pms / 604800000000)::decimal(18, 6) as lent_gpu_h
 from main.lending_hourly

@@ -5,12 +5,12 @@ select
   row_end_at as end_at,
   pool,
   team,
-  ((guaranteed_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as guaranteed_gpu_h,
-  ((held_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as held_gpu_h,
-  ((within_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as within_gpu_h,
-  ((borrowed_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as borrowed_gpu_h,
-  ((lent_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as lent_gpu_h,
-  ((from_spare_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as from_spare_gpu_h,
-  ((unused_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as unused_gpu_h,
-  ((waiting_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as waiting_gpu_h
+  (guaranteed_pms / 604800000000)::decimal(18, 6) as guaranteed_gpu_h,
+  (held_pms / 604800000000)::decimal(18, 6) as held_gpu_h,
+  (within_pms / 604800000000)::decimal(18, 6) as within_gpu_h,
+  (borrowed_pms / 604800000000)::decimal(18, 6) as borrowed_gpu_h,
+  (lent_pms / 604800000000)::decimal(18, 6) as lent_gpu_h,
+  (from_spare_pms / 604800000000)::decimal(18, 6) as from_spare_gpu_h,
+  (unused_pms / 604800000000)::decimal(18, 6) as unused_gpu_h,
+  (waiting_pms / 604800000000)::decimal(18, 6) as waiting_gpu_h
 from main.quota_hourly

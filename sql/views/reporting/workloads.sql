@@ -38,7 +38,7 @@ select
   n.experiment,
   h.first_day,
   h.last_day,
-  ((h.held_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as held_gpu_h,
-  ((h.idle_pms::hugeint + 302400) // 604800)::decimal(24, 0) * 0.000001 as idle_gpu_h
+  (h.held_pms / 604800000000)::decimal(18, 6) as held_gpu_h,
+  (h.idle_pms / 604800000000)::decimal(18, 6) as idle_gpu_h
 from held as h
 left join names as n on h.cluster = n.cluster and h.workload_id = n.workload_id
