@@ -17,10 +17,25 @@ from sql.ledger import Cursor, Ledger
 OTHERS = "(others)"  # in place of the teams beyond the most: series are bounded, and sums stay
 NOBODY = "(nobody)"  # what no team bears
 MOST_TEAMS = 200
+_MEAN = "the mean over the last whole hour"
 _GPU_HOUR_PMS = GPU_PARTS * HOUR_MS
-_HELD = ("computing", "idle", "unknown")
-_FREE = ("unallocated", "unavailable", "unobserved")
-_PROMISED = ("guaranteed", "borrowed", "lent", "waiting")
+_HELD = {
+    "computing": "held and computing",
+    "idle": "held and idle",
+    "unknown": "held, and telemetry does not show what they did",
+}
+_PROMISED = {
+    "guaranteed": "promised to it",
+    "borrowed": "held above its guarantee",
+    "lent": "of its guarantee, held by others",
+    "waiting": "wanted and not held",
+}
+_POOL = {
+    "capacity": "all there were",
+    "unallocated": "free",
+    "unavailable": "cordoned, not ready or sick",
+    "unobserved": "without anybody who could tell",
+}
 
 Row = Mapping[str, Any]
 
@@ -105,36 +120,38 @@ def _money(name: str, about: str, rows: Iterable[Row], known: frozenset[str]) ->
     return gauge
 
 
-def _gpus(
-    rows: Sequence[Row], names: Sequence[str], known: frozenset[str], about: str
+def _of_teams(
+    rows: Sequence[Row], names: Mapping[str, str], known: frozenset[str]
 ) -> list[GaugeMetricFamily]:
     """A gauge for each name: mean GPUs by cluster, pool and team."""
     found: list[GaugeMetricFamily] = []
-    for name in names:
-        sums: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+    for name, about in names.items():
+        sums: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for row in rows:
             if row["team"] is not None:
                 sums[row["cluster"], row["pool"], _label(row["team"], known)] += int(row[f"{name}_pms"])
-        gauge = _gauge(f"team_{name}_gpus", f"{about} {name}.", ["cluster", "pool", "team"])
-        for labels, pms in sorted(sums.items()):
-            gauge.add_metric(labels, pms / _GPU_HOUR_PMS)
-        found.append(gauge)
+        gauge = _gauge(
+            f"team_{name}_gpus", f"GPUs of the team, {about}: {_MEAN}.", ["cluster", "pool", "team"]
+        )
+        found.append(_filled(gauge, sums))
     return found
 
 
-def _free(rows: Sequence[Row]) -> list[GaugeMetricFamily]:
+def _of_pools(rows: Sequence[Row]) -> list[GaugeMetricFamily]:
     found: list[GaugeMetricFamily] = []
-    for name in ("capacity", *_FREE):
-        sums: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for name, about in _POOL.items():
+        sums: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for row in rows:
             sums[row["cluster"], row["pool"]] += int(row[f"{name}_pms"])
-        gauge = _gauge(
-            f"pool_{name}_gpus", f"GPUs of the pool over the last whole hour: {name}.", ["cluster", "pool"]
-        )
-        for labels, pms in sorted(sums.items()):
-            gauge.add_metric(labels, pms / _GPU_HOUR_PMS)
-        found.append(gauge)
+        gauge = _gauge(f"pool_{name}_gpus", f"GPUs of the pool, {about}: {_MEAN}.", ["cluster", "pool"])
+        found.append(_filled(gauge, sums))
     return found
+
+
+def _filled(gauge: GaugeMetricFamily, sums: Mapping[tuple[str, ...], int]) -> GaugeMetricFamily:
+    for labels, pms in sorted(sums.items()):
+        gauge.add_metric(labels, pms / _GPU_HOUR_PMS)
+    return gauge
 
 
 def _gauge(name: str, about: str, labels: Sequence[str]) -> GaugeMetricFamily:
