@@ -232,7 +232,7 @@ def _report(common: _Common, draft: _Draft, named: Named) -> Report:
             uncharged_days=sorted(
                 {row["business_day"] for row in figures if row["level"] == "day" and row["uncharged"]}
             ),
-            unbilled_faults=millionths(total["adjustment_micros"]),
+            unbilled_faults=millionths(total["faulted_micros"]),
             gaps=common.gaps,
         ),
         won_back=_won_back(common.stops, teams),

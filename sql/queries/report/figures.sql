@@ -111,7 +111,8 @@ other_lines as (
     case when kind = 'unavailable' then micros end as unavailable_micros,
     case when kind = 'unobserved' then micros end as unobserved_micros,
     case when kind = 'shared' then micros end as shared_micros,
-    case when account = 'team' and kind <> 'shared' then micros end as adjustment_micros
+    case when account = 'team' and kind <> 'shared' then micros end as adjustment_micros,
+    case when kind = 'adjustment' and detail = 'faulted' then micros end as faulted_micros
   from lines
   where kind <> 'base'
 ),
