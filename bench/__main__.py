@@ -12,6 +12,7 @@ NAMES = (
     "storage",
     "rollup",
     "report",
+    "books",
     "reports",
     "openb",
     "kubernetes",
