@@ -83,11 +83,9 @@ def families(facts: Facts, most_teams: int = MOST_TEAMS) -> list[GaugeMetricFami
         rolled,
         _money("team_cost", "What the team owes of the period so far.", facts.owed, known),
         _money("team_budget", "What the team means to spend in the period.", facts.budgets, known),
-        *_gpus(
-            facts.used, _HELD, known, "GPUs that the team held, by what they did, over the last whole hour."
-        ),
-        *_gpus(facts.promised, _PROMISED, known, "GPUs of the team, over the last whole hour:"),
-        *_free(facts.used),
+        *_of_teams(facts.used, _HELD, known),
+        *_of_teams(facts.promised, _PROMISED, known),
+        *_of_pools(facts.used),
     ]
 
 
