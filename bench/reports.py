@@ -45,7 +45,7 @@ def run() -> list[Result]:
             f"≤ {GOAL_S:.0f} s",
             f"{took_s:.0f} s",
             took_s <= GOAL_S,
-            f"one process, {cpu_s:.0f} s of CPU; {read_s:.1f} s of it to read all figures; {sum(sizes) / 2**20:.0f} MiB",
+            f"one process, {cpu_s:.0f} s of CPU; {read_s:.1f} s to read all figures; {sum(sizes) / 2**20:.0f} MiB",
         ),
         Result(
             "a team's report as PDF",

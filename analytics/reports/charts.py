@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Width = int | Literal["container"]
 MOST_ROWS = 5_000
+MANY_DAYS = 10  # above them a day has neither a date nor a total of its own
 _ASSUMED_WIDTH_PX = 900
 _SPLIT_HEIGHT_PX = 44
 _HEADROOM_PX = 16  # what stands above the highest bar
@@ -105,16 +106,17 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
 def cost_by_day(
     costs: Sequence[DayBar], unit: str, tone: Tone, width: Width = "container", height: int = 205
 ) -> "alt.LayerChart":
-    """A stacked bar a day, one series above the other in order; the day's total stands above its bar."""
+    """A stacked bar a day, one series above the other in order; of up to MANY_DAYS with the total above each bar."""
     import altair as alt
 
     colours = palette(tone)
     tokens = sorted({cost.token for cost in costs})
     days = sorted({cost.day for cost in costs})
+    many = len(days) > MANY_DAYS
     x = alt.X(
         "day:N",
         sort=days,
-        axis=_axis(labelAngle=0, labelExpr=_DAY_LABEL, ticks=False, domain=True),
+        axis=_axis(labelAngle=0, labelExpr=_MONDAY_LABEL if many else _DAY_LABEL, ticks=False, domain=True),
         scale=alt.Scale(paddingInner=0.28),
     )
     y = alt.Y("sum(amount):Q", axis=_axis(tickCount=4, format="~s", title=unit, grid=True), stack="zero")
@@ -134,7 +136,7 @@ def cost_by_day(
     totals = base.mark_text(dy=-7, fontSize=11, fontWeight=600, color=colours["text"]).encode(
         x=x, y=alt.Y("sum(amount):Q"), text=alt.Text("sum(amount):Q", format=".3~s")
     )
-    return _layered([bars, totals], colours, _HEADROOM_PX)
+    return _layered([bars] if many else [bars, totals], colours, _HEADROOM_PX)
 
 
 def team_bars(
@@ -224,6 +226,7 @@ def _shown(value: object) -> object:
 
 
 _DAY_LABEL = "[timeFormat(toDate(datum.value), '%a'), timeFormat(toDate(datum.value), '%-d %b')]"
+_MONDAY_LABEL = "day(toDate(datum.value)) == 1 ? timeFormat(toDate(datum.value), '%-d %b') : ''"
 
 
 def _segments(gpu_hours: Mapping[str, float], width_px: int) -> list[dict[str, object]]:

@@ -74,7 +74,7 @@ def _told(report: Report) -> Told:
         "footnote": summary.footnote(report),
         "chart": {
             "title": f"{'Cost' if report.priced else 'GPU-hours'} by day",
-            "note": f"{unit} a business day; the total stands above each bar",
+            "note": summary.day_note(report),
             "svg": charts.svg(charts.cost_by_day(bars, unit, "light", _CHART_PX, 215)) if bars else "",
             "alt": f"Stacked bars, one a day: {'; '.join(summary.day_totals(report))}.",
             "legend": [

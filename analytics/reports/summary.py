@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from analytics.reports.charts import DayBar, TeamBar
+from analytics.reports.charts import MANY_DAYS, DayBar, TeamBar
 from analytics.reports.figures import GPU_HOUR_PMS, Amount, DayCost, IdleRow, Report, TeamRow, WonBack
 from analytics.reports.theme import SERIES, STATES
 from quartermaster.parts import GPU_PARTS
@@ -162,6 +162,13 @@ def day_legend(report: Report) -> tuple[LegendRow, ...]:
     return tuple(
         LegendRow(token, names[token], _amount(report, sums[token])) for token in _ORDER if sums.get(token)
     )
+
+
+def day_note(report: Report) -> str:
+    """What the bars by day show."""
+    unit = report.currency or "GPU-hours"
+    above = "" if len(report.days) > MANY_DAYS else "; the total stands above each bar"
+    return f"{unit} a business day{above}"
 
 
 def day_totals(report: Report) -> tuple[str, ...]:

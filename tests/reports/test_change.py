@@ -59,7 +59,7 @@ def test_before_is_the_mean_of_the_teams_own_past(quarter: Ledger) -> None:
 def test_months_are_compared_with_months(quarter: Ledger) -> None:
     found = report(quarter, span_of(MONTH, "UTC"), now_ms=NOW).change
     assert found is not None
-    assert found.spans == 2  # October, and what there is of September
+    assert found.spans == 1  # October; of September there are three days, and so it is no past
 
 
 def test_a_first_week_is_compared_with_nothing(quarter: Ledger) -> None:
@@ -109,11 +109,17 @@ def test_causes_add_up_to_the_change(
         amount = {"quantity_pms": quantity_pms if kind == "base" else 0, "amount": Decimal(micros).scaleb(-6)}
         books.add("charges", charge_id=number, business_day=day, kind=kind, **whose, **line, **amount)
         books.usage(f"{day}T00:00:00Z", team=team)
+    line = {"cluster": "demo", "pool": "p", "model": "m", "currency": "EUR", "measure": "gpu_hour"}
+    free = {"kind": "unallocated", "account": "own", "quantity_pms": 0, "amount": Decimal(0)}
+    for back in range(35):  # every day is charged, so that each week is one to compare with
+        day = (date(2026, 11, 29) - timedelta(days=back)).isoformat()
+        books.add("charges", charge_id=-back, business_day=day, **line, **free)
     books.rolled_until("2026-12-01T00:00:00Z")
     ledger = books.fill()
     here = {team for back, team, *_ in lines if back < 7}
     for team in (None, *sorted(here)) if here else ():
         told = weekly(ledger, WEEK, team, now_ms=NOW)
-        if told.change is not None:
-            assert told.change.now == told.billed
-            assert sum(cause.amount for cause in told.change.causes) == told.change.amount
+        assert told.change is not None
+        assert told.change.spans == 4
+        assert told.change.now == told.billed
+        assert sum(cause.amount for cause in told.change.causes) == told.change.amount

@@ -1,4 +1,5 @@
--- charged_spans: the spans that were charged in the currency of this one, by how many they lie before it
+-- charged_spans: the spans before this one that were charged on each of their days, in the currency of this one, by how many
+-- they lie before it. The days of $begins are the first of each.
 with
 here as (
   select any_value(currency) as currency
@@ -6,8 +7,13 @@ here as (
   where number = 0
 )
 
-select number
-from span_charges
-cross join here
-group by number, here.currency
-having bool_and(span_charges.currency = here.currency)
+select c.number
+from span_charges as c
+cross join here as h
+where c.number > 0
+group by c.number, h.currency
+having
+  bool_and(c.currency = h.currency)
+  and count(distinct c.business_day) = date_diff(
+    'day', $begins[len($begins) - c.number]::date, $begins[len($begins) - c.number + 1]::date
+  )
