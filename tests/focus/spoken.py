@@ -8,7 +8,8 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.focus.rulebook import Table, rules
+from tests.focus.checks import Table
+from tests.focus.rulebook import rules
 
 Check = Callable[[Table], Iterable[object]]  # what breaks the rule
 

@@ -14,8 +14,9 @@ from analytics.finance.focus import Version, focus_frames
 from analytics.finance.span import Span
 from quartermaster.config.accounts import AccountsPart
 from sql.ledger import Ledger
+from tests.focus.checks import Table, currencies, leaves
 from tests.focus.lines import Lines, every_kind
-from tests.focus.rulebook import Table, about, broken_by, currencies, judge, leaves, parents, rules
+from tests.focus.rulebook import about, broken_by, judge, parents, rules
 from tests.focus.spoken import spoken
 from tests.money.accountant import World
 from tests.money.worlds import lines_of, worlds
