@@ -12,7 +12,7 @@ from quartermaster.errors import InputError, LedgerError
 from sql.checks import run as run_checks
 from sql.ledger import Cursor, Ledger
 
-CHECKS = ("adjustments", "charge_orphans", "daily_of_hourly", "rule_one_daily")
+CHECKS = ("adjustments", "charge_orphans")
 
 
 @dataclass(frozen=True, slots=True)

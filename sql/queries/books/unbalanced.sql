@@ -1,4 +1,4 @@
--- unbalanced: days, pools and models of the period whose lines of GPU time are not its usage, or whose sums are not its capacity
+-- unbalanced: days, pools and models of the period whose lines of GPU time are not its usage, or whose usage does not add up
 with
 used as (
   select
@@ -7,7 +7,9 @@ used as (
     pool,
     model,
     sum(capacity_pms) as capacity,
-    sum(held_pms + unallocated_pms + unavailable_pms + unobserved_pms) as parts
+    sum(held_pms + unallocated_pms + unavailable_pms + unobserved_pms) as parts,
+    sum(held_pms) as held,
+    sum(computing_pms + idle_pms + unknown_pms) as told
   from usage_daily
   where business_day >= $start_day and business_day < $end_day
   group by all
@@ -42,5 +44,6 @@ full outer join charged as c
     and u.model is not distinct from c.model
 where
   coalesce(u.capacity, 0) <> coalesce(u.parts, 0)
+  or u.held <> u.told
   or coalesce(u.capacity, 0) <> coalesce(c.quantity, 0)
 order by business_day, cluster, pool, model
