@@ -25,7 +25,7 @@ class By(StrEnum):
 
     team = "team"
     pool = "pool"
-    workload = "workload_id"
+    workload = "workload"
     day = "day"
 
 
@@ -122,7 +122,7 @@ def carbon(
 def _grouped(found: "list[Energy]", by: By) -> list[dict[str, object]]:
     groups: dict[object, list[Energy]] = defaultdict(list)
     for each in found:
-        groups[getattr(each, by.value)].append(each)
+        groups[each.workload_id if by is By.workload else getattr(each, by.value)].append(each)
     return [_summed(name, by, each) for name, each in sorted(groups.items(), key=lambda item: str(item[0]))]
 
 

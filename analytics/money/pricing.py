@@ -20,7 +20,7 @@ EMPTY = {
     "preemptible": "cluster varchar, allocation_id bigint",
     "asked": "cluster varchar, allocation_id bigint, start_at timestamptz, end_at timestamptz, cpu_milli bigint, "
     "memory_mib bigint",
-    "lost": "cluster varchar, allocation_id bigint, from_at timestamptz",
+    "lost": "cluster varchar, allocation_id bigint, stopped_at timestamptz",
     "beside": "segment bigint, team varchar, workload_id bigint, measure varchar, quantity_micro hugeint, "
     "micros hugeint, price_nano bigint, rate_id bigint",
     "energy": "segment bigint, team varchar, workload_id bigint, kwh_nano bigint, quantity_micro hugeint, "
@@ -51,7 +51,6 @@ def lay_profiles(cursor: Cursor, prices: Prices) -> None:
 def lay_facts(cursor: Cursor, prices: Prices, clusters: set[str], days: Sequence[Day]) -> None:
     """Put what the cards ask of the ledger beside usage where the cursor finds it: preemptible allocations, lost
     work, requests, workloads of system namespaces, tariffs. What no card asks for stays empty."""
-    at_most_ms = prices.lost_at_most_ms
     globs = [
         (number, glob)
         for number, card in enumerate(prices.cards)
@@ -63,7 +62,7 @@ def lay_facts(cursor: Cursor, prices: Prices, clusters: set[str], days: Sequence
     _lay_query(
         cursor, "asked", money_sql("asked"), wanted=bool({"cpu_hour", "memory_gib_hour"} & prices.measures)
     )
-    _lay_query(cursor, "lost", money_sql("lost"), wanted=at_most_ms > 0, at_most_ms=at_most_ms, cause=OWNER)
+    _lay_query(cursor, "lost", money_sql("lost"), wanted=prices.lost_at_most_ms > 0, cause=OWNER)
     _lay_query(cursor, "system_workloads", money_sql("system_workloads"), wanted=bool(globs))
     spans = [
         (cluster, to_datetime(start), to_datetime(end), int(tariff.kwh_price * NANO), tariff.pue_permille)

@@ -47,6 +47,7 @@ SEGMENT = pl.Schema(
         "bill_faulted": pl.Boolean(),
         "bill_energy": pl.Boolean(),
         "lost_permille": pl.Int64(),
+        "lost_at_most_ms": pl.Int64(),
         "idle_coverage_permille": pl.Int64(),
     }
 )
@@ -152,7 +153,8 @@ def _of_card(prices: Prices, card: Card) -> Row:
     return (
         *(prices.cards.index(card), card.currency),
         *(card.share_unallocated, card.share_unavailable, card.share_unobserved, terms.share_system),
-        *(card.bill_faulted, terms.bill_energy, terms.lost_permille, terms.idle_coverage_permille),
+        *(card.bill_faulted, terms.bill_energy),
+        *(terms.lost_permille, terms.lost_at_most_ms, terms.idle_coverage_permille),
     )
 
 

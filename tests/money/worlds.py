@@ -165,7 +165,7 @@ def laid(world: World) -> Generator[duckdb.DuckDBPyConnection]:
             "usage_hourly": usage,
             "quota_hourly": quota,
             "preemptible": [{"cluster": "demo", "allocation_id": one} for one in world.preemptible],
-            "lost": [{"cluster": "demo", "allocation_id": one, "from_at": start} for one in world.lost],
+            "lost": [{"cluster": "demo", "allocation_id": one, "stopped_at": end} for one in world.lost],
             "system_workloads": [{"card": 0, "cluster": "demo", "workload_id": one} for one in world.system],
             "asked": [
                 {"cluster": "demo", "allocation_id": one, "start_at": start, "end_at": to_datetime(asked.ms)}

@@ -1,5 +1,5 @@
--- lost: the allocations of workloads that were stopped for an owner who asked for its guarantee, and from when on their time
--- counts as lost: the last $at_most_ms before the stop. Those that were bound before the stop was meant and had not ended.
+-- lost: the allocations of workloads that were stopped for an owner who asked for its guarantee, and when: those that were bound
+-- before the stop was meant and had not ended.
 with
 done as (
   select distinct
@@ -20,7 +20,7 @@ undone as (
 select
   a.cluster,
   a.allocation_id,
-  min(i.told_at) - to_milliseconds($at_most_ms::bigint) as from_at
+  min(i.told_at) as stopped_at
 from deeds as i
 inner join done as e on i.cluster = e.cluster and i.row_hash = e.intent
 inner join workloads as w on i.cluster = w.cluster and i.object_uid = w.uid

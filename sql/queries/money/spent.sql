@@ -13,7 +13,10 @@ met as (
     u.unavailable_pms as unavailable,
     u.unobserved_pms as unobserved,
     case when s.bill_faulted then 0 else u.faulted_pms end as faulted,
-    case when y.workload_id is null and u.row_start_at >= l.from_at then u.held_pms else 0 end as lost,
+    case
+      when y.workload_id is null and u.row_start_at >= l.stopped_at - to_milliseconds(s.lost_at_most_ms) then u.held_pms
+      else 0
+    end as lost,
     case when y.workload_id is null and p.allocation_id is not null then u.held_pms else 0 end as preemptible,
     case when y.workload_id is null and s.borrowed_nano is not null then u.borrowed_pms else 0 end as borrowed,
     case
