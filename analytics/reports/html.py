@@ -11,6 +11,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from analytics.reports import charts, legible, summary, theme
+from analytics.reports.audience import Kind
 from analytics.reports.changed import changed
 from analytics.reports.figures import Amount, Report
 from analytics.reports.questions import WORKLOADS, tables
@@ -100,9 +101,9 @@ def _in_words(table: Table) -> _Shown:
 
 def _drawings(report: Report) -> dict[str, tuple[Markup, Markup]]:
     """Each chart twice: for a page's width and for a telephone's."""
-    hours, days, teams = summary.split_hours(report), summary.day_bars(report), summary.team_bars(report)
+    hours, days = summary.split_hours(report), summary.day_bars(report)
     unit = report.currency or "GPU-hours"
-    return {
+    found = {
         "split": (
             _drawn(charts.split_bar(hours, "light", _WIDE_PX)),
             _drawn(charts.split_bar(hours, "light", _NARROW_PX)),
@@ -111,11 +112,14 @@ def _drawings(report: Report) -> dict[str, tuple[Markup, Markup]]:
             _drawn(charts.cost_by_day(days, unit, "light", _WIDE_PX - 60)),
             _drawn(charts.cost_by_day(days, unit, "light", _NARROW_PX - 50, 190)),
         ),
-        "teams": (
+    }
+    if report.audience.kind is not Kind.TEAM:  # of one team the split bar says the same
+        teams = summary.team_bars(report)
+        found["teams"] = (
             _drawn(charts.team_bars(teams, "light", _WIDE_PX - 170)),
             _drawn(charts.team_bars(teams, "light", _NARROW_PX - 110, 90)),
-        ),
-    }
+        )
+    return found
 
 
 def _pms_hours(pms: int) -> str:
