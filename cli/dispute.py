@@ -42,8 +42,8 @@ def raise_one(
 
     \b
     Examples:
-      quartermaster dispute raise 4611686018427387904 --reason "the node was in repair"
-      quartermaster dispute raise 4611686018427387904 --amount 12.50 --reason "half of it was not ours"
+      quartermaster dispute raise 46116860184273 --reason "in repair"
+      quartermaster dispute raise 46116860184273 --amount 12.50 --reason "not ours"
     """
     from analytics.money.disputes import raise_dispute
     from cli.asking import asker

@@ -57,8 +57,8 @@ def import_file(
 
     \b
     Examples:
-      quartermaster invoice import november.csv --period 2026-11 --number R-4711 --cluster main
-      quartermaster invoice import focus.parquet -p 2026-11 -n 88 --cluster main --sku "p5.48xlarge=NVIDIA H100"
+      quartermaster invoice import nov.csv -p 2026-11 -n R-4711 --cluster main
+      quartermaster invoice import nov.parquet -p 2026-11 -n 88 --cluster main
     """
     from analytics.money.invoicefile import Reading, read_file, understand
     from analytics.money.invoices import Invoice, import_invoice

@@ -142,7 +142,7 @@ def reopen_period(
 
     \b
     Examples:
-      quartermaster period reopen 2026-11 --reason "the card of 15 November was wrong"
+      quartermaster period reopen 2026-11 --reason "a wrong price"
     """
     from analytics.money.charges import charge
     from analytics.money.close import reopen
@@ -209,7 +209,7 @@ def explain_line(
     \b
     Examples:
       quartermaster period explain 4611686018427387904
-      quartermaster sql "select charge_id, amount from charges order by amount desc limit 5"
+      quartermaster sql "select charge_id, amount from charges limit 5"
     """
     from analytics.money.explained import explain, sentences, to_document
     from sql.configured import open_configured

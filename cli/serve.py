@@ -39,7 +39,7 @@ def sql(  # noqa: PLR0917
       quartermaster token create grafana --team vision --days 90
       quartermaster serve sql
       quartermaster serve sql --host 0.0.0.0 --certificate tls.crt --key tls.key
-      curl -H "Authorization: Bearer $TOKEN" localhost:8321/v1/questions/idle-by-team
+      curl --oauth2-bearer $TOKEN localhost:8321/v1/questions/idle-by-team
     """
     from quartermaster.config.load import load_configuration
     from sql.door import Limits

@@ -42,7 +42,7 @@ def sql(  # noqa: PLR0917
     Examples:
       quartermaster sql --list
       quartermaster sql --name idle-by-team
-      quartermaster sql --name top-movers --param from=2026-11-23 --param to=2026-11-29
+      quartermaster sql --name idle-cost --param from=2026-11-23
       quartermaster sql "select team, sum(held_gpu_h) from reporting.usage_by_day group by 1"
       quartermaster sql 'select * from reporting.teams where team = $team' --param team=vision
       quartermaster sql --format csv --name top-costs > costs.csv

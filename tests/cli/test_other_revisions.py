@@ -137,7 +137,7 @@ def test_an_older_ledger_through_the_door(tmp_path: Path, monkeypatch: pytest.Mo
     folder = at_revision(tmp_path, "0001")
     monkeypatch.setattr(revision, "known", lambda: ["0001", "0002"])
     with pytest.raises(LedgerVersionError, match="this program at 0002"):
-        sql.room._answer({"folder": str(folder / "ledger"), "catalog": "sqlite", "query": "select 1"})
+        sql.room.open_room(str(folder / "ledger"), "sqlite")
 
 
 def test_a_ledger_with_the_views_of_another_version(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import output
-from cli.sql import csv_text
 from quartermaster.errors import InputError
 from quartermaster.text import visible, visible_lines
+from sql.answers import csv_text
 
 HOSTILE = "\x1b[31mred\x1b]0;owned\x07\x9b2J\x00\u202eesrever\u200b[bold]<script>"
 
