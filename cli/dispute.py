@@ -43,7 +43,7 @@ def raise_one(
     \b
     Examples:
       quartermaster dispute raise 46116860184273 --reason "in repair"
-      quartermaster dispute raise 46116860184273 --amount 12.50 --reason "not ours"
+      quartermaster dispute raise 46116860184273 --amount 12 --reason "not ours"
     """
     from analytics.money.disputes import raise_dispute
     from cli.asking import asker

@@ -43,8 +43,8 @@ def sql(  # noqa: PLR0917
       quartermaster sql --list
       quartermaster sql --name idle-by-team
       quartermaster sql --name idle-cost --param from=2026-11-23
-      quartermaster sql "select team, sum(held_gpu_h) from reporting.usage_by_day group by 1"
-      quartermaster sql 'select * from reporting.teams where team = $team' --param team=vision
+      quartermaster sql "from reporting.usage_by_day select sum(held_gpu_h)"
+      quartermaster sql 'from reporting.teams where team = $t' --param t=vision
       quartermaster sql --format csv --name top-costs > costs.csv
     """
     from sql.door import Limits
