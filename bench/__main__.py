@@ -25,6 +25,7 @@ NAMES = (
     "backfill",
     "whatif",
     "finance",
+    "door",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 

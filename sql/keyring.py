@@ -36,12 +36,15 @@ class Keyring:
 
     def find(self, word: str, now_ms: int, steady_s: float) -> Token | None:
         """The token that the word opens with now; None: it opens nothing. Raises LedgerError where none can be read."""
-        with self._lock:
-            if self._read_s is None or steady_s - self._read_s > FRESH_S:
-                self._known = {each.hash: each for each in self._read()}
-                self._read_s = steady_s
-            token = self._known.get(fingerprint(word))
+        if self._read_s is None or steady_s - self._read_s > FRESH_S:
+            self.refresh(steady_s)
+        token = self._known.get(fingerprint(word))
         return token if token is not None and token.is_open(now_ms) else None
+
+    def refresh(self, steady_s: float) -> None:
+        """Read the tokens, so that nobody who asks has to wait for it. Raises LedgerError."""
+        self._known = {each.hash: each for each in self._read()}
+        self._read_s = steady_s
 
     def begin(self, token: Token, steady_s: float) -> TooOften | None:
         """Count a question of the token's, which `end` must follow; or say that it asks too often or too much."""

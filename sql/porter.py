@@ -70,7 +70,7 @@ def _begin(door: socket.socket, number: int, place: dict[str, str]) -> None:
 def _serve(asked: socket.socket, place: dict[str, str]) -> None:
     room: Room | None = None
     with contextlib.suppress(QuartermasterError):  # it is told when somebody asks
-        room = open_room(place["folder"], place["catalog"])
+        room = open_room(place["folder"], place["catalog"], is_checked=True)  # by whoever serves
     with asked.makefile("rb") as stream:
         text = stream.read()
     if text:

@@ -11,16 +11,17 @@ from pathlib import Path
 
 import uvicorn
 
+from quartermaster.clock import steady_s
 from quartermaster.errors import InputError, LedgerError
 from sql.asked import Journal
 from sql.door import DEFAULT_LIMITS, Limits
 from sql.gate import Gate, application
-from sql.keyring import Keyring
+from sql.keyring import FRESH_S, Keyring
 from sql.ledger import Ledger, open_ledger
 from sql.rooms import Rooms
 from sql.tokens import tokens
 
-_SEND_EVERY_S = 5.0
+_TEND_EVERY_S = FRESH_S / 2
 _GRACE_S = 10
 
 
@@ -101,28 +102,29 @@ def _standing(
             (folder, catalog), rooms, keyring, journal, serving.limits, serving.at_once, serving.waiting
         )
         over = threading.Event()
-        sender = threading.Thread(target=_send, args=(journal, ledger, over), daemon=True)
+        tender = threading.Thread(target=_tend, args=(keyring, journal, ledger, over), daemon=True)
 
         def end() -> None:
             over.set()
-            sender.join()
+            tender.join()
 
         try:
-            yield gate, sender.start, end
+            yield gate, tender.start, end
         finally:
             rooms.close()
             journal.close()
 
 
-def _send(journal: Journal, ledger: Ledger, over: threading.Event) -> None:
-    """What was noted goes into the ledger every few seconds, and once more at the end."""
-    while True:
-        last = over.wait(_SEND_EVERY_S)
+def _tend(keyring: Keyring, journal: Journal, ledger: Ledger, over: threading.Event) -> None:
+    """Tokens are read and what was noted goes into the ledger, every few seconds and once more at the end."""
+    last = False
+    while not last:
+        with contextlib.suppress(LedgerError):  # who asks is told, when they are too old
+            keyring.refresh(steady_s())
+        last = over.wait(_TEND_EVERY_S)
         with contextlib.suppress(LedgerError, OSError):  # it stays noted for the next time
             while journal.send(ledger):
                 pass
-        if last:
-            return
 
 
 @contextlib.contextmanager
