@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import polars as pl
 
@@ -88,9 +89,7 @@ def raise_dispute(
             now_ms,
             actor,
         )
-        ledger.append(
-            f"dispute/{found.dispute_id}/0", {"disputes_versions": _frame(found)}, recorded_at=now_ms
-        )
+        ledger.append(f"dispute/{uuid4().hex}", {"disputes_versions": _frame(found)}, recorded_at=now_ms)
         return found
 
 
@@ -133,9 +132,7 @@ def decide_dispute(
                 rows = [_credit(line, dispute_id, day, -credit), _credit(line, dispute_id, day, credit)]
                 ledger.insert(cursor, "charges", _lines(rows), recorded_at=now_ms)
 
-        ledger.write(
-            f"dispute/{dispute_id}/{decided.revision}", work, message=f"dispute {dispute_id} is decided"
-        )
+        ledger.write(f"dispute/{uuid4().hex}", work, message=f"dispute {dispute_id} is decided")
         return decided
 
 

@@ -44,6 +44,7 @@ def test_a_period_is_closed_with_a_number_a_hash_and_statements_that_add_up(octo
     assert json.loads(closed.manifest)["totals"] == {"EUR": {"amount": "32.00", "exact_amount": "32.000000"}}
 
 
+@pytest.mark.patient
 def test_cents_of_a_period_add_up_by_largest_remainder(books: Books) -> None:
     books.card(unallocated="held")
     books.rate("0.01")
@@ -83,6 +84,7 @@ def test_it_begins_with_the_grace_and_is_closed_after_it(october: Books) -> None
     assert close(october.ledger, "2026-10", TERMS).state == State.CLOSED
 
 
+@pytest.mark.patient
 def test_it_need_not_wait_for_the_grace_when_told(october: Books) -> None:
     early = replace(TERMS, now_ms=from_iso("2026-11-03T00:00:00Z"), at_once=True)
     assert close(october.ledger, "2026-10", early).state == State.CLOSED
@@ -151,6 +153,7 @@ def test_an_author_of_prices_does_not_close_alone_where_two_are_asked_for(octobe
     assert (closed.actor, closed.second) == ("anna", "bert")
 
 
+@pytest.mark.patient
 def test_who_set_no_price_closes_alone(october: Books) -> None:
     assert close(october.ledger, "2026-10", replace(TERMS, two_persons=True)).state == State.CLOSED
 

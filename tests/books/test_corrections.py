@@ -16,7 +16,7 @@ from analytics.money.ready import Terms
 from quartermaster.clock import from_iso
 from sql.checks import run as run_checks
 from sql.ledger import memory_ledger
-from tests.books.late import tell
+from tests.books.late import shut, tell
 from tests.money.books import Books
 
 NOW = from_iso("2026-11-06T12:00:00Z")
@@ -36,7 +36,7 @@ def told(lines: list[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def closed(october: Books) -> Books:
-    close(october.ledger, "2026-10", TERMS)
+    shut(october)
     return october
 
 

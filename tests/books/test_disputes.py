@@ -5,20 +5,20 @@ from decimal import Decimal
 import pytest
 
 from analytics.money.charges import charge
-from analytics.money.close import close
 from analytics.money.corrections import correct
 from analytics.money.disputes import Dispute, decide_dispute, disputes, raise_dispute
 from quartermaster.clock import DAY_MS
 from quartermaster.errors import InputError
 from sql.checks import run as run_checks
-from tests.books.test_close import NOVEMBER_6, TERMS
+from tests.books.late import shut
+from tests.books.test_close import NOVEMBER_6
 from tests.money.books import Books
 
 
 @pytest.fixture
 def closed(october: Books) -> Books:
     """October is closed: vision owes 8 EUR for its first day."""
-    close(october.ledger, "2026-10", TERMS)
+    shut(october)
     return october
 
 

@@ -4,13 +4,12 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.money.close import close
 from analytics.money.corrections import correct
 from analytics.money.explained import explain, sentences, to_document
 from quartermaster.errors import InputError
 from quartermaster.ids import content_id
-from tests.books.late import tell
-from tests.books.test_close import NOVEMBER_6, TERMS
+from tests.books.late import shut, tell
+from tests.books.test_close import NOVEMBER_6
 from tests.money.books import Books
 
 DAY = "2026-10-01"
@@ -47,7 +46,7 @@ def closed(october: Books) -> Books:
         revision=0,
     )
     october.fill()
-    close(october.ledger, "2026-10", TERMS)
+    shut(october)
     return october
 
 

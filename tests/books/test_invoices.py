@@ -141,7 +141,8 @@ def test_a_total_is_spread_over_the_period_to_the_millionth(amounts: list[Decima
     )
 
 
-@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.patient
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(total=st.decimals("0.000001", "99999", places=6), held=st.booleans())
 def test_the_law_the_period_adds_up_to_its_invoice(charged: Books, total: Decimal, held: bool) -> None:
     lines = [line(str(total), None)]
