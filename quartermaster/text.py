@@ -1,5 +1,8 @@
 """Strangers' text made fit to be shown: nothing in it moves a cursor, rings, hides, or turns what follows."""
 
+# What a spreadsheet takes for the beginning of a formula, or of a command, after any spaces.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+
 
 def visible(text: str) -> str:
     """The text on one line, with a sign that shows in place of whatever would not; a hard space is a space."""
@@ -12,3 +15,8 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """The same of a text of several lines, which stay, as tabs do."""
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
+
+
+def inert(text: str) -> str:
+    """The text as a spreadsheet never computes it: an apostrophe before what it would take for a formula."""
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text

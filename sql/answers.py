@@ -9,10 +9,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import cast
 
-from quartermaster.text import visible_lines
+from quartermaster.text import inert, visible_lines
 
 FORMS = ("json", "csv", "arrow")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -71,6 +70,4 @@ def _harmless(cell: object) -> object:
         return ""
     if isinstance(cell, int | float | Decimal):
         return cell
-    text = cell_text(cell)
-    shown = visible_lines(text)
-    return f"'{shown}" if text.startswith(_FORMULA_STARTS) else shown
+    return visible_lines(inert(cell_text(cell)))

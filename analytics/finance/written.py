@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import IO, Any, cast
 import polars as pl
 
 from quartermaster.errors import InputError
+from quartermaster.text import FORMULA_STARTS
 
-_FORMULA = r"^ *[=+\-@\t\r\n|%]"
+_FORMULA = f"^ *[{re.escape(''.join(FORMULA_STARTS))}]"
 _INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from analytics.reports.figures import Amount, Report, Split, WorkloadRow
-from quartermaster.text import visible
+from quartermaster.text import inert, visible
 
 COLUMNS = (
     *(
@@ -27,7 +27,6 @@ COLUMNS = (
     *("guaranteed_gpu_h", "borrowed_gpu_h", "lent_gpu_h", "stalled_gpu_h", "wasted_gpu_h", "coverage"),
     *("cost", "idle_cost", "wasted_cost", "shared", "adjustments", "cost_before", "currency", "note"),
 )
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 Cell = str | int | float | Decimal | None
 
@@ -140,6 +139,5 @@ def _safe(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        text = visible(cell)
-        return f"'{text}" if text.lstrip(" ").startswith(_DANGEROUS) else text
+        return visible(inert(cell))
     return f"{cell:.6f}" if isinstance(cell, float | Decimal) else str(cell)
