@@ -75,7 +75,9 @@ def sections(report: "Report", width: int, *, unicode: bool = True) -> list[Rend
         _section("By team", _whole(_team_table(report), width)),
     ]
     if report.won_back is not None:
-        found.append(_section("Won back", Text(visible(won_back(report, report.won_back))), Text(METHOD, style="dim")))
+        found.append(
+            _section("Won back", Text(visible(won_back(report, report.won_back))), Text(METHOD, style="dim"))
+        )
     if any(line.amount.pms for line in report.own_lines):
         found.append(_section("What nobody held", _whole(_own_table(report), width)))
     if report.by_workload:
