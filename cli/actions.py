@@ -11,7 +11,7 @@ from cli import output
 from cli.choice import acted_on
 from cli.instants import instant
 from cli.session import session
-from quartermaster.clock import DAY_MS, now_ms, to_iso
+from quartermaster.clock import DAY_MS, now_ms, to_iso, to_minute
 
 if TYPE_CHECKING:
     from enforcer.audit.carried import Carried
@@ -121,7 +121,7 @@ def as_value(each: "Carried") -> dict[str, Any]:
 
 
 def _print(shown: "Sequence[Carried]", since_ms: int) -> None:
-    since = to_iso(since_ms)[:16].replace("T", " ")
+    since = to_minute(since_ms)
     if not shown:
         output.say(f"Nothing was done, refused or answered since {since}.")
         return

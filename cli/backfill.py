@@ -11,7 +11,7 @@ import typer
 
 from cli import output
 from cli.session import session
-from quartermaster.clock import MINUTE_MS, now_ms, to_iso
+from quartermaster.clock import MINUTE_MS, now_ms, to_iso, to_minute
 
 if TYPE_CHECKING:
     from collector.prometheus.backfill import Progress
@@ -137,7 +137,7 @@ def _watched(cluster: str, span: tuple[int, int]) -> "Generator[Progress]":
             done = max(1, at_ms - span[0])
             left_s = (now - began) * (span[1] - at_ms) / done
             sentence = (
-                f"reading {cluster}: {to_iso(at_ms)[:16]}, {samples:,} samples, "
+                f"reading {cluster}: {to_minute(at_ms)}, {samples:,} samples, "
                 f"{samples / max(now - began, 0.001):,.0f}/s, {_duration(left_s)} left"
             )
             bar.update(task, completed=done, description=sentence)

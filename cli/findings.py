@@ -11,7 +11,7 @@ import typer
 from cli import output
 from cli.choice import clusters
 from cli.session import session
-from quartermaster.clock import HOUR_MS, now_ms, to_iso
+from quartermaster.clock import HOUR_MS, now_ms, to_iso, to_minute
 from quartermaster.errors import InputError
 from quartermaster.team import UNASSIGNED
 from quartermaster.text import visible
@@ -107,7 +107,7 @@ def _tell_behind(cluster: str, complete: int | None) -> None:
         return
     hour = to_iso(complete)[:13] + ":00Z"
     typer.echo(
-        f"{visible(cluster)}: its sources have told up to {to_iso(complete)[:16].replace('T', ' ')} only; "
+        f"{visible(cluster)}: its sources have told up to {to_minute(complete)} only; "
         f"as of the last hour that they know: quartermaster findings --at {hour}",
         err=True,
     )
@@ -125,7 +125,7 @@ def _is(found: "Found", about: About) -> bool:
 
 def _print(found: "Sequence[Found]", at_ms: int) -> None:
     if not found:
-        output.say(f"Nothing is found as of {to_iso(at_ms)[:16].replace('T', ' ')}.")
+        output.say(f"Nothing is found as of {to_minute(at_ms)}.")
         output.say("How far each source is: quartermaster status.")
         return
     named = {each.cluster for each in found}
@@ -141,7 +141,7 @@ def _print(found: "Sequence[Found]", at_ms: int) -> None:
         for each in found
     ]
     columns = ["what", "who", "team", "since", "so far", "remark"]
-    output.table(f"Findings as of {to_iso(at_ms)[:16].replace('T', ' ')}", columns, rows, right=["so far"])
+    output.table(f"Findings as of {to_minute(at_ms)}", columns, rows, right=["so far"])
 
 
 def _remark(found: "Found") -> str:

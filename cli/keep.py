@@ -9,7 +9,7 @@ from cli import output
 from cli.asking import asker
 from cli.choice import clusters
 from cli.session import session
-from quartermaster.clock import now_ms, to_iso
+from quartermaster.clock import now_ms, to_iso, to_minute
 from quartermaster.config.units import duration_ms
 from quartermaster.errors import InputError
 
@@ -111,4 +111,4 @@ def _within(subject: "Subject", most_ms: int | None, at_ms: int, until_ms: int) 
 
 
 def _when(at_ms: int) -> str:
-    return f"{to_iso(at_ms)[:16].replace('T', ' ')} UTC"
+    return f"{to_minute(at_ms)} UTC"

@@ -7,7 +7,7 @@ import typer
 
 from cli import output
 from cli.session import session
-from quartermaster.clock import now_ms, to_iso
+from quartermaster.clock import now_ms, to_iso, to_minute
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def close_period(
         return
     if found.state == State.CLOSING:
         output.say(
-            f"{name} is closing: late data and invoices are waited for until {to_iso(found.closes_ms or 0)}; "
+            f"{name} is closing: late data and invoices are waited for until {to_minute(found.closes_ms or 0)} UTC; "
             "close it after that, or now with --now"
         )
         return
@@ -266,7 +266,7 @@ def _tell(found: "Standing", text: str, *, as_json: bool) -> None:
 
 def _remark(found: "Standing") -> str:
     if found.closes_ms is not None and found.state.value == "closing":
-        return f"until {to_iso(found.closes_ms)}"
+        return f"waits until {to_minute(found.closes_ms)} UTC"
     return "" if found.replaces is None else f"replaces number {found.replaces}"
 
 

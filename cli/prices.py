@@ -12,7 +12,7 @@ from cli.electricity import carbon, energy
 from cli.exchange import fx, owed
 from cli.session import session
 from cli.truecost import true_cost
-from quartermaster.clock import now_ms, to_iso
+from quartermaster.clock import now_ms, to_iso, to_minute
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ def listed(context: typer.Context, *, as_json: AsJson = False) -> None:
         return
     output.table(
         "",
-        ["", "card", "from", "to", "currency", "prices", "author", "source"],
+        ["", "card", "from (UTC)", "currency", "prices", "author", "source"],
         [
             [
-                ("*" if row["in_force"] else ""),
-                *(row[name] for name in list(row)[:5]),
-                row["author"],
-                row["source"],
+                "*" if row["in_force"] else "",
+                row["card"],
+                to_minute(card.start_ms) if card.start_ms else "the beginning",
+                *(row[name] for name in ("currency", "prices", "author", "source")),
             ]
-            for row in rows
+            for card, row in zip(prices.cards, rows, strict=True)
         ],
         right=["prices"],
     )

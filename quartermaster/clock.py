@@ -36,3 +36,8 @@ def to_datetime(instant_ms: int) -> datetime:
 def to_iso(instant_ms: int) -> str:
     """The instant as `2026-11-30T12:00:00.000Z`."""
     return to_datetime(instant_ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant_ms % 1000:03d}Z"
+
+
+def to_minute(instant_ms: int) -> str:
+    """The instant as people read it, in UTC: `2026-11-30 12:00`."""
+    return to_iso(instant_ms)[:16].replace("T", " ")
