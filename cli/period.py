@@ -197,33 +197,6 @@ def verify_periods(
     raise typer.Exit(1 if any(each.amiss for each in found) else 0)
 
 
-@app.command("explain")
-def explain_line(
-    context: typer.Context,
-    charge_id: Annotated[int, typer.Argument(help="The line's charge_id, as quartermaster sql shows it.")],
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Explain a line of cost: from the cent back to usage, allocations, price and rule, and to samples while they live.
-
-    \b
-    Examples:
-      quartermaster period explain 4611686018427387904
-      quartermaster sql "select charge_id, amount from charges limit 5"
-    """
-    from analytics.money.explained import explain, sentences, to_document
-    from sql.configured import open_configured
-
-    configuration = _configuration(context)
-    with open_configured(configuration, read_only=True) as ledger, ledger.reading() as cursor:
-        found = explain(cursor, charge_id, configuration.business.time_zone)
-    if as_json:
-        output.emit_json(to_document(found))
-        return
-    for sentence in sentences(found):
-        output.say(sentence)
-
-
 def _configuration(context: typer.Context) -> "Configuration":
     from quartermaster.config.load import load_configuration
 

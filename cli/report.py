@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.explain import explain
 from cli.send import send
 from cli.session import session
 from quartermaster.errors import InputError
@@ -130,3 +131,4 @@ def _content(found: "Report", form: Format) -> bytes:
 
 
 app.command()(send)
+app.command()(explain)

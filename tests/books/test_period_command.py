@@ -75,7 +75,7 @@ def test_a_periods_whole_life(site: Path) -> None:
     with open_ledger(site / "ledger", read_only=True) as ledger:
         line = ledger.query("select charge_id from charges where kind = 'base' order by business_day limit 1")
     charge_id = str(line.item())
-    assert "4.000 GPU-hours × 2" in " ".join(run(site, "period", "explain", charge_id).stdout.split())
+    assert "4.000 GPU-hours × 2" in " ".join(run(site, "report", "explain", charge_id).stdout.split())
     raised = json.loads(run(site, "dispute", "raise", charge_id, "--reason", "in repair", "--json").stdout)
     decided = run(
         site, "dispute", "decide", str(raised["dispute_id"]), "--credit", "all", "--reason", "yes"
@@ -99,7 +99,7 @@ def test_a_periods_whole_life(site: Path) -> None:
         (("period", "open", "2025-12"), "is not closing"),
         (("period", "reopen", "2025-12", "--reason", "x"), "is not closed"),
         (("period", "verify", "2025-12"), "is not closed"),
-        (("period", "explain", "5"), "no line of cost 5"),
+        (("report", "explain", "5"), "no line of cost 5"),
         (("invoice", "import", "nowhere.csv", "-p", "2025-12", "-n", "1", "--sku", "x"), "is no pair"),
         (("invoice", "import", "nowhere.csv", "-p", "2025-12", "-n", "1", "--share", "x"), "held or own"),
         (("invoice", "withdraw", "R", "-p", "2025-12"), "has no invoice R"),
