@@ -1,13 +1,14 @@
 #!/usr/bin/env python
 """Take the README's pictures: `docs/pictures/take.py FOLDER`, after `quartermaster demo --keep --dir FOLDER`.
 
-Needs Chromium. It writes overview.png and report.png beside itself.
+Needs Chromium and pdftoppm. It writes overview.png, report.png and report-page.png beside itself.
 """
 
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
@@ -27,11 +28,21 @@ def main(folder: Path) -> None:
         take_report(browser, folder)
         take_overview(browser, folder)
         browser.close()
+    take_page(folder)
 
 
 def quartermaster(folder: Path, *arguments: str) -> list[str]:
     """The command, on the folder's configuration."""
     return [sys.executable, "-m", "cli", "--config", str(folder / "quartermaster.yaml"), *arguments]
+
+
+def take_page(folder: Path) -> None:
+    """The first page of the PDF that managers get."""
+    with tempfile.TemporaryDirectory() as name:
+        paper = Path(name) / "report.pdf"
+        subprocess.run(quartermaster(folder, "report", "--format", "pdf", "--output", str(paper)), check=True)  # noqa: S603
+        first = ["-f", "1", "-l", "1", "-singlefile", "-r", "80", "-png"]
+        subprocess.run(["pdftoppm", *first, str(paper), str(HERE / "report-page")], check=True)  # noqa: S603, S607
 
 
 def take_report(browser: Browser, folder: Path) -> None:
