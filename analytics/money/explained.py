@@ -188,7 +188,8 @@ def _claim(each: Claim) -> str:
     return (
         f"Pod {each.pod} on {each.node}, {to_iso(each.start_ms)} to {to_iso(each.end_ms)}: {_hours(each.held_pms)} "
         f"GPU-hours on {each.devices} device{'s' if each.devices != 1 else ''}, "
-        f"{_hours(each.computing_pms)} computing, {_hours(each.idle_pms)} idle, {_hours(each.unknown_pms)} unknown; the team's by {each.rule}; "
+        f"{_hours(each.computing_pms)} computing, {_hours(each.idle_pms)} idle, {_hours(each.unknown_pms)} unknown; "
+        f"the team's by {each.rule}; "
         + (f"{each.samples:,} samples of it live." if each.samples else "no sample of it lives.")
     )
 
