@@ -6,15 +6,17 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.money.pricing import NANO_GPU_HOUR_PMS
 from analytics.money.segments import VARIANTS
+from tests.depth import deep
 from tests.money.accountant import KINDS, Promise, Row, World, account
 from tests.money.worlds import FULL, SEGMENTS, key, lines_of, micros, worlds
 
 
+@settings(max_examples=deep(50, 15))
 @given(worlds())
 def test_lines_are_what_the_accountant_says(world: World) -> None:
     lines = lines_of(world)
@@ -22,6 +24,7 @@ def test_lines_are_what_the_accountant_says(world: World) -> None:
     assert {key(line): micros(line) for line in lines} == account(world)
 
 
+@settings(max_examples=deep(50, 15))
 @given(worlds())
 def test_lines_add_up_to_the_pools_cost(world: World) -> None:
     """Rule 2: base lines and what nobody held are capacity × price; every other line has its counter-line."""
@@ -45,6 +48,7 @@ def test_lines_add_up_to_the_pools_cost(world: World) -> None:
     assert not any(by_detail.values())
 
 
+@settings(max_examples=deep(50, 15))
 @given(worlds())
 def test_what_is_taken_off_a_line_is_never_more_than_the_line(world: World) -> None:
     """However many adjustments touch it: each takes of what those before it left."""
@@ -60,6 +64,7 @@ def test_what_is_taken_off_a_line_is_never_more_than_the_line(world: World) -> N
             assert line["amount"] + off.get(subject, 0) >= 0
 
 
+@settings(max_examples=deep(25, 15))
 @given(worlds(), st.randoms(use_true_random=False))
 @pytest.mark.patient
 def test_order_and_cutting_change_nothing(world: World, random: Random) -> None:

@@ -4,13 +4,14 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from quartermaster.config.prices import PricePart
 from quartermaster.parts import GPU_PARTS
 from quartermaster.remainder import share
+from tests.depth import deep
 from tests.money.accountant import HOUR_MS, Promise, Row, World
 from tests.money.worlds import TEAMS, lines_of, worlds
 
@@ -65,6 +66,7 @@ def histories(draw: st.DrawFn) -> tuple[World, World]:
     )
 
 
+@settings(max_examples=deep(30, 10))
 @given(histories())
 def test_no_team_gains_by_a_guarantee_that_it_does_not_use(history: tuple[World, World]) -> None:
     """But for what rounding may give: a millionth for each line that its guarantee has a part in."""
