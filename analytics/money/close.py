@@ -86,18 +86,13 @@ def reopen(ledger: Ledger, name: str, terms: Terms) -> Standing:
         if found.state != State.CLOSED:
             raise InputError(f"{name} is not closed, it is {found.state.value}", "there is nothing to open")
         opened = replace(
-            found,
-            state=State.OPEN,
-            revision=found.revision + 1,
+            _next(found, State.OPEN, terms),
             number=None,
             replaces=found.number,
             sha256=None,
             manifest=None,
             closes_ms=None,
-            actor=terms.actor,
             second="",
-            reason=terms.reason,
-            told_ms=terms.now_ms,
         )
 
         def work(cursor: Cursor) -> None:
@@ -118,15 +113,7 @@ def stop_closing(ledger: Ledger, name: str, terms: Terms) -> Standing:
                 f"{name} is not closing, it is {found.state.value}",
                 "a closed period is opened again by quartermaster period reopen",
             )
-        opened = replace(
-            found,
-            state=State.OPEN,
-            revision=found.revision + 1,
-            closes_ms=None,
-            actor=terms.actor,
-            reason=terms.reason,
-            told_ms=terms.now_ms,
-        )
+        opened = replace(_next(found, State.OPEN, terms), closes_ms=None)
         append_change(ledger, Change(opened, terms.calendar.kind), terms.now_ms)
         return opened
 
@@ -149,15 +136,10 @@ def _close(ledger: Ledger, found: Standing, terms: Terms) -> Standing:
         written = file_contents(evidence, statements)
         manifest = manifest_of(closing, statements, contents(cursor, evidence), pieces(written))
     closed = replace(
-        found,
-        state=State.CLOSED,
-        revision=found.revision + 1,
+        _next(found, State.CLOSED, terms),
         number=closing.number,
         sha256=hash_of(manifest),
         manifest=manifest,
-        actor=terms.actor,
-        reason=terms.reason,
-        told_ms=terms.now_ms,
     )
     if terms.books is not None:
         write_folder(folder_of(terms.books, found.period.period, closing.number), written, manifest)
@@ -198,18 +180,22 @@ def _waits_until(found: Standing, terms: Terms) -> int | None:
     return closes_ms
 
 
-def _begin_grace(ledger: Ledger, found: Standing, closes_ms: int, terms: Terms) -> Standing:
-    if found.state == State.CLOSING:
-        return found
-    begun = replace(
+def _next(found: Standing, state: State, terms: Terms) -> Standing:
+    """Its next version, in this state by who does it now."""
+    return replace(
         found,
-        state=State.CLOSING,
+        state=state,
         revision=found.revision + 1,
-        closes_ms=closes_ms,
         actor=terms.actor,
         reason=terms.reason,
         told_ms=terms.now_ms,
     )
+
+
+def _begin_grace(ledger: Ledger, found: Standing, closes_ms: int, terms: Terms) -> Standing:
+    if found.state == State.CLOSING:
+        return found
+    begun = replace(_next(found, State.CLOSING, terms), closes_ms=closes_ms)
     append_change(ledger, Change(begun, terms.calendar.kind), terms.now_ms)
     return begun
 
