@@ -56,7 +56,7 @@ def demo(
     typer.echo()
     output.say(f"Measured on the way: {told.measured}")
     typer.echo(f"\nThe same as a page to send around:\n  {told.page}")
-    typer.echo("\nFor managers, finance, each department and each team, as HTML, PDF, XLSX, CSV and JSON:")
+    typer.echo("\nFor managers, finance, departments and teams, as HTML, PDF, XLSX, CSV, JSON:")
     typer.echo(f"  {told.page.parent / 'reports'}")
     typer.echo("\nThree questions to try:")
     for question in (
