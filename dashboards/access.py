@@ -3,6 +3,7 @@
 The pages are served on loopback to people of this machine, who all see all teams.
 """
 
+import getpass
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from analytics.scope import ALL, Scope
 from quartermaster.config.load import load_configuration
 from quartermaster.errors import ConfigurationError, LedgerError
+from quartermaster.role import Role
 from sql.ledger import Ledger, open_ledger
 
 CONFIGURATION = "QUARTERMASTER_CONFIG"
@@ -25,6 +28,15 @@ class Place:
     catalog: str
     time_zone: str
     born: int
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A person in front of a page: what they are called in the audit, what they may do, whose figures are theirs."""
+
+    name: str
+    roles: frozenset[Role]
+    scope: Scope
 
 
 @dataclass(frozen=True)
@@ -64,9 +76,9 @@ def ledger(where: Place) -> Ledger:
     return _open(where).ledger
 
 
-def visible_teams() -> frozenset[str] | None:
-    """The teams that the viewer may see; None: all."""
-    return None
+def viewer() -> Viewer:
+    """Who looks at the page."""
+    return Viewer(getpass.getuser(), frozenset(Role), ALL)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, on_release=lambda opened: opened.closing.close())

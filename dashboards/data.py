@@ -8,6 +8,7 @@ from analytics.reports.figures import Report
 from analytics.reports.html import render
 from analytics.reports.weekly import latest_week, weekly
 from analytics.reports.weeks import weeks as weeks_of
+from analytics.scope import Scope
 from dashboards import access
 from quartermaster.clock import now_ms
 from quartermaster.errors import InputError
@@ -32,13 +33,16 @@ def weeks(where: access.Place) -> Weeks | None:
 
 
 @st.cache_data(ttl=_KEPT_S, max_entries=64, show_spinner="Reading the week …")
-def report(where: access.Place, visible: frozenset[str] | None, week: str, team: str | None) -> Report:
+def report(where: access.Place, scope: Scope, week: str, team: str | None) -> Report:
     """A week's figures, of all teams or of one.
 
     Raises InputError for a team that the viewer may not see, as for one that is unknown; LedgerError.
     """
-    if visible is not None and team not in visible:
-        raise InputError(f"there is no team {team!r} in {week}", "choose another team")
+    if team is None:
+        if not scope.whole:
+            raise InputError("the figures of all teams are not yours to see", "choose one of your teams")
+    else:
+        scope.require(team)
     return weekly(access.ledger(where), week, team, time_zone=where.time_zone, now_ms=now_ms())
 
 

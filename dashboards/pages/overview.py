@@ -43,16 +43,16 @@ def render() -> None:
 
 def _chosen(where: access.Place, weeks: data.Weeks) -> Report:
     """The masthead with its filters, which the URL carries; the report that they choose."""
-    visible = access.visible_teams()
+    scope = access.viewer().scope
     with st.container(horizontal=True, vertical_alignment="bottom", key="masthead"):
         title = st.container(width="stretch")
         week = st.selectbox("Week", weeks.all, index=weeks.first, key="week", bind="query-params", width=150)
-        whole = data.report(where, visible, week, None)
+        whole = data.report(where, scope, week, None)
         teams = sorted(row.team for row in whole.by_team)
         team = st.selectbox(
             "Team", teams, index=None, key="team", bind="query-params", placeholder="All teams", width=190
         )
-        report = data.report(where, visible, week, team) if team else whole
+        report = data.report(where, scope, week, team) if team else whole
         st.download_button(
             "Report",
             data=lambda: data.file(report),
