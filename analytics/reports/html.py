@@ -52,15 +52,54 @@ def notice(title: str, text: str, step: str = "") -> str:
     return _environment().get_template("notice.html.j2").render(title=title, text=text, step=step)
 
 
+def heading(title: str, facts: Sequence[str], badge: str = "", *, provisional: bool = False) -> str:
+    """A page's title, what its numbers stand on, and in a badge the state they are in."""
+    return _piece("heading", title, facts, badge, provisional)
+
+
+def note(text: str) -> str:
+    """A quiet line below a card's title: what is shown, in which unit."""
+    return _piece("note", text)
+
+
+def cards(figures: Sequence[summary.Card], footnote: str = "") -> str:
+    """A row of figures, and what they rest on."""
+    return _piece("cards", figures, footnote)
+
+
+def legend(rows: Sequence[summary.LegendRow]) -> str:
+    """A chart's legend, which wraps."""
+    return _piece("legend", rows)
+
+
+def table(rows: Table) -> str:
+    """A table in words; on a telephone each row is a block. Without rows its own words say so."""
+    return _piece("table", _in_words(rows))
+
+
 def style(tone: theme.Tone) -> str:
     """The style sheet of `block`'s pieces, in one tone."""
     return f"<style>:root {{ {theme.css_variables(tone)} }}\n{_text('blocks.css')}</style>"
+
+
+def badge(report: Report) -> str:
+    """The state of the report's figures: `Complete week`, or until when the data goes."""
+    if not report.provisional:
+        return f"Complete {report.unit}"
+    until = "" if report.known_until_ms is None else f" · data until {instant(report.known_until_ms)}"
+    return f"Provisional{until}"
 
 
 def instant(at_ms: int) -> str:
     """An instant as `30 November 2026, 12:00 UTC`."""
     moment = to_datetime(at_ms)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _piece(name: str, *arguments: object) -> str:
+    """A macro of templates/pieces.html.j2."""
+    pieces = _environment().get_template("pieces.html.j2").module
+    return f'<div class="qm">{getattr(pieces, name)(*arguments)}</div>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +122,7 @@ def _values(report: Report) -> dict[str, object]:
         "tables": told,
         "owed": [row[owes] for row in told["teams"].rows],
         "owed_in_all": total[owes] if total else "",
+        "badge_words": badge(report),
         "tasks": worth_doing(report),
         "changed": changed(report),
         "report": report,

@@ -48,6 +48,17 @@ def period(report: Report) -> str:
     return f"{date.fromisoformat(report.days[0]):%B %Y}"
 
 
+def heading(report: Report) -> str:
+    """What the report is of: `GPU cost and use, week 48`."""
+    return f"{'GPU cost and use' if report.priced else 'GPU use'}, {period(report)}"
+
+
+def facts(report: Report) -> tuple[str, ...]:
+    """What every figure stands on: the days, whose they are, in which zone and currency."""
+    told = span_words(report), whose(report), f"days of {report.time_zone}"
+    return (*told, f"amounts in {report.currency}") if report.priced else told
+
+
 def headline(report: Report) -> str:
     """One sentence: what the week cost (or held, without prices) and how much of it stood idle."""
     split, idle, free = report.split, report.split.idle, report.split.unallocated

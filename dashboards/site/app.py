@@ -1,13 +1,49 @@
 """The pages' front door: one look, one list of pages."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
+from dashboards import access
 from dashboards.pages import overview
+from quartermaster.role import Role
 
-_HERE = Path(__file__).parent
+_STATIC = Path(__file__).parent / "static"
+_MENU_PX = 212
+_EVERYBODY = frozenset(Role)
 
-st.set_page_config(page_title="Quartermaster", page_icon=str(_HERE / "static" / "mark.svg"), layout="wide")
-pages = [st.Page(overview.render, title="Overview", default=True)]
-st.navigation(pages, position="hidden").run()
+
+@dataclass(frozen=True)
+class Listed:
+    """A page in the menu: what draws it, its title, its place in the address, its icon, and the roles that see it."""
+
+    render: Callable[[], None]
+    title: str
+    path: str
+    icon: str
+    roles: frozenset[Role] = _EVERYBODY
+
+
+PAGES = (Listed(overview.render, "Overview", "", ":material/monitoring:"),)
+
+
+def _pages() -> list["st.Page"]:
+    """The pages of the menu for who looks; the first is the one without a path."""
+    roles = access.viewer().roles
+    return [
+        st.Page(each.render, title=each.title, icon=each.icon, url_path=each.path, default=not each.path)
+        for each in PAGES
+        if each.roles & roles
+    ]
+
+
+st.set_page_config(
+    page_title="Quartermaster",
+    page_icon=str(_STATIC / "mark.svg"),
+    layout="wide",
+    initial_sidebar_state=_MENU_PX,
+)
+st.logo(str(_STATIC / "logo.svg"), size="large")
+st.navigation(_pages()).run()

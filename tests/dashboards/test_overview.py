@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from analytics.scope import ALL, Scope
 from dashboards import access, data
 from quartermaster.clock import DAY_MS
 from quartermaster.errors import InputError
@@ -94,7 +95,7 @@ def test_another_week_and_one_team(a_week_s_ledger: Path, monkeypatch: pytest.Mo
 def test_the_page_and_the_file_tell_the_same(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = run(a_week_s_ledger, monkeypatch, week="2026-W48")
     where = access.place()
-    figures = data.report(where, None, "2026-W48", None)
+    figures = data.report(where, ALL, "2026-W48", None)
     forwarded = data.file(figures)
     for card in ("53,568", "9,747", "94.3"):
         assert card in words(page)
@@ -173,10 +174,10 @@ def test_a_team_out_of_sight_is_refused_where_data_is_read(
 ) -> None:
     monkeypatch.setenv(access.CONFIGURATION, str(a_week_s_ledger))
     where = access.place()
-    assert data.report(where, frozenset({"vision"}), "2026-W48", "vision").team == "vision"
-    for team in ("speech", None):
-        with pytest.raises(InputError, match="no team"):
-            data.report(where, frozenset({"vision"}), "2026-W48", team)
+    assert data.report(where, Scope(frozenset({"vision"})), "2026-W48", "vision").team == "vision"
+    for team, told in {"speech": "no team 'speech'", None: "not yours to see"}.items():
+        with pytest.raises(InputError, match=told):
+            data.report(where, Scope(frozenset({"vision"})), "2026-W48", team)
 
 
 def test_what_is_written_while_the_page_is_open_is_seen(

@@ -117,7 +117,7 @@ def test_it_is_readable_without_seeing_it(a_page: str) -> None:
 def test_the_first_screen_says_what_it_cost_what_was_wasted_and_what_to_do(
     a_week: Report, a_page: str
 ) -> None:
-    before_figures = a_page[a_page.index('class="lead"') : a_page.index('class="cards"')].replace(
+    before_figures = a_page[a_page.index('class="lead"') : a_page.index('class="cards ')].replace(
         "\u00a0", " "
     )
     assert "The fleet cost 66,662 EUR" in before_figures
