@@ -1,4 +1,4 @@
-"""What the pages show, from analytics, kept for a minute. The viewer's teams are part of every key."""
+"""The overview's data: a week's report."""
 
 from dataclasses import dataclass
 
