@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from analytics.scope import Scope
 from quartermaster.errors import InputError
 
 
@@ -13,6 +14,7 @@ class Kind(StrEnum):
     FINANCE = "finance"  # all teams, with accounts, cost centres, adjustments and corrections
     DEPARTMENT = "department"  # the teams of one department
     TEAM = "team"  # one team
+    TEAMS = "teams"  # those of a reader of pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Audience:
 
 
 MANAGERS = Audience()
+_WRITTEN = frozenset(Kind) - {Kind.TEAMS}
+_NAMED = 3  # teams that are named; above them they are counted
 
 
 def team(name: str | None) -> Audience:
@@ -41,10 +45,24 @@ def team(name: str | None) -> Audience:
     return MANAGERS if name is None else Audience(Kind.TEAM, name)
 
 
+def of_scope(scope: Scope) -> Audience:
+    """The audience of a reader who chose no team: everything, or the teams that are theirs. Raises InputError for a
+    reader without any."""
+    if scope.bound is None:
+        return MANAGERS
+    if not scope.bound:
+        raise InputError("no team is yours to see", "ask who runs Quartermaster to give you a team or a role")
+    if len(scope.bound) == 1:
+        return team(scope.bound[0])
+    named = ", ".join(scope.bound[:_NAMED])
+    more = len(scope.bound) - _NAMED
+    return Audience(Kind.TEAMS, f"{named} and {more} more" if more > 0 else named)
+
+
 def parse(text: str) -> Audience:
     """The audience written `managers`, `finance`, `team vision` or `department research`. Raises InputError."""
     kind, _, name = text.strip().partition(" ")
     named = kind in {Kind.TEAM, Kind.DEPARTMENT}
-    if kind not in set(Kind) or bool(name.strip()) is not named:
+    if kind not in _WRITTEN or bool(name.strip()) is not named:
         raise InputError(f"{text!r} is no audience", "write managers, finance, team NAME or department NAME")
     return Audience(Kind(kind), name.strip())

@@ -16,42 +16,58 @@ from analytics.reports.notes import notes
 from analytics.reports.queries import Queries, Row, split_of
 from analytics.reports.span import Span
 from analytics.reports.workloads import IDLEST, MOST, Named, look_up, workloads
+from analytics.scope import ALL, Scope
 from analytics.wonback import Stop, won_back
 from quartermaster.errors import InputError
 from sql.ledger import Ledger
 
 
 def report(
-    ledger: Ledger, span: Span, audience: Audience = MANAGERS, *, time_zone: str = "UTC", now_ms: int
+    ledger: Ledger,
+    span: Span,
+    audience: Audience = MANAGERS,
+    *,
+    scope: Scope = ALL,
+    time_zone: str = "UTC",
+    now_ms: int,
 ) -> Report:
-    """The report of a span for one audience.
+    """The report of a span for one audience, of the teams that the reader may see.
 
-    Raises InputError for a team or department that is unknown, a span without any usage, or one that was charged in
-    two currencies.
+    Raises InputError for a team or department that is unknown or none of theirs, a span without any usage, or one
+    that was charged in two currencies.
     """
-    return reports(ledger, span, [audience], time_zone=time_zone, now_ms=now_ms)[0]
+    return reports(ledger, span, [audience], scope=scope, time_zone=time_zone, now_ms=now_ms)[0]
 
 
 def reports(
-    ledger: Ledger, span: Span, audiences: Iterable[Audience], *, time_zone: str = "UTC", now_ms: int
+    ledger: Ledger,
+    span: Span,
+    audiences: Iterable[Audience],
+    *,
+    scope: Scope = ALL,
+    time_zone: str = "UTC",
+    now_ms: int,
 ) -> list[Report]:
     """The same for many: what they share is read once. Raises as `report` does."""
     with ledger.reading() as cursor:  # all of one state of the ledger
         queries = Queries(cursor, span)
         queries.lay()
-        common = _common(queries, read_prices(cursor), time_zone, now_ms)
+        common = _common(queries, read_prices(cursor), scope, time_zone, now_ms)
         drafts = [_draft(common, audience) for audience in audiences]
         named = look_up(queries, [each.figures for each in drafts], [each.moves for each in drafts])
         return [_report(common, draft, named) for draft in drafts]
 
 
-def teams_of(ledger: Ledger, span: Span) -> dict[str, str]:
+def teams_of(ledger: Ledger, span: Span, scope: Scope = ALL) -> dict[str, str]:
     """The teams that have something in the span, or are in the configuration, each with its department."""
     with ledger.reading() as cursor:
         queries = Queries(cursor, span)
         configured = {row["team"]: row["department"] for row in queries.rows("teams")}
         used = {row["team"]: configured.get(row["team"], "") for row in queries.rows("known_teams")}
-    return dict(sorted((configured | used).items()))
+    return dict(sorted((team, where) for team, where in (configured | used).items() if scope.admits(team)))
+
+
+_NAMELESS = "other teams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,7 @@ class _Common:
 
     queries: Queries
     prices: Prices
+    scope: Scope
     time_zone: str
     now_ms: int
     departments: Mapping[str, str]
@@ -87,7 +104,7 @@ class _Draft:
     moves: list[Row]
 
 
-def _common(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> _Common:
+def _common(queries: Queries, prices: Prices, scope: Scope, time_zone: str, now_ms: int) -> _Common:
     span, cursor = queries.span, queries.cursor
     priced = queries.rows("prices")
     before = {
@@ -101,9 +118,12 @@ def _common(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> _C
     return _Common(
         queries=queries,
         prices=prices,
+        scope=scope,
         time_zone=time_zone,
         now_ms=now_ms,
-        departments={row["team"]: row["department"] for row in queries.rows("teams")},
+        departments={
+            row["team"]: row["department"] for row in queries.rows("teams") if scope.admits(row["team"])
+        },
         quota={row["team"]: row for row in queries.rows("quota")},
         currency=_currency(span, priced),
         priced=priced,
@@ -113,7 +133,7 @@ def _common(queries: Queries, prices: Prices, time_zone: str, now_ms: int) -> _C
         past=queries.rows("past", spans=past_spans) if past_spans else (),
         stops=won_back(cursor, span.start_ms, until_ms),
         stops_ever=won_back(cursor, 0, until_ms),
-        lending=[LentRow(row["lender"], row["borrower"], row["lent"]) for row in queries.rows("lending")],
+        lending=_lending(queries.rows("lending"), scope),
         deeds=[*queries.rows("deeds"), *({**row, "result": "would"} for row in queries.rows("would"))],
         gaps=[(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")],
     )
@@ -130,24 +150,47 @@ def _currency(span: Span, priced: Iterable[Row]) -> str:
 
 
 def _draft(common: _Common, audience: Audience) -> _Draft:
-    teams: tuple[str, ...] | None = None
-    if audience.kind is Kind.TEAM:
-        teams = (audience.name,)
-    elif audience.kind is Kind.DEPARTMENT:
-        teams = tuple(team for team, where in common.departments.items() if where == audience.name)
-        if not teams:
-            raise _unknown("department", audience.name, set(common.departments.values()) - {""})
+    teams = _teams(common, audience)
     queries = common.queries.of(teams)
     figures = queries.rows("figures", most=MOST, idlest=IDLEST)
     total = next(row for row in figures if row["level"] == "all")
     if not total["row_count"] and not _promised(common, teams):
-        if teams is None:
+        if audience.kind is not Kind.TEAM:
             raise _nothing(queries)
-        if not any(team in common.departments for team in teams):
-            used = {row["team"] for row in queries.rows("known_teams")}
-            raise _unknown("team", audience.name, used | set(common.departments), queries.span)
+        if audience.name not in common.departments:
+            raise _no_team(common, audience.name)
     moves = queries.rows("change", spans=common.past_spans) if common.past_spans else []
     return _Draft(audience, teams, figures, moves)
+
+
+def _teams(common: _Common, audience: Audience) -> tuple[str, ...] | None:
+    """The teams that it tells of, never one that is not the reader's; None: of all."""
+    if audience.kind is Kind.TEAM:
+        if not common.scope.admits(audience.name):
+            raise _no_team(common, audience.name)
+        return (audience.name,)
+    if audience.kind is Kind.DEPARTMENT:
+        teams = tuple(team for team, where in common.departments.items() if where == audience.name)
+        if not teams:
+            raise _unknown("department", audience.name, set(common.departments.values()) - {""})
+        return teams
+    return None if common.scope.bound is None else tuple(common.scope.bound)
+
+
+def _no_team(common: _Common, name: str) -> InputError:
+    known = {row["team"] for row in common.queries.rows("known_teams")} | set(common.departments)
+    return _unknown("team", name, filter(common.scope.admits, known), common.queries.span)
+
+
+def _lending(lent: Iterable[Row], scope: Scope) -> list[LentRow]:
+    """Who lent to whom: a team that is not the reader's has no name."""
+    sums: dict[tuple[str, str], int] = {}
+    for row in lent:
+        lender, borrower = (
+            row[side] if scope.admits(row[side]) else _NAMELESS for side in ("lender", "borrower")
+        )
+        sums[lender, borrower] = sums.get((lender, borrower), 0) + row["lent"]
+    return [LentRow(*pair, pms) for pair, pms in sums.items() if pair != (_NAMELESS, _NAMELESS)]
 
 
 def _promised(common: _Common, teams: Sequence[str] | None) -> bool:

@@ -1,21 +1,33 @@
 """The weekly bill: the report of an ISO week, and which week is the last that is complete."""
 
 from analytics.business import business_day, iso_week
+from analytics.reports.audience import of_scope
 from analytics.reports.audience import team as of_team
 from analytics.reports.figures import Report
 from analytics.reports.made import report
 from analytics.reports.queries import report_sql
 from analytics.reports.span import Span, Unit, at, last_before, of_week
+from analytics.scope import ALL, Scope
 from quartermaster.errors import InputError
 from sql.ledger import Ledger
 
 
 def weekly(
-    ledger: Ledger, week: str, team: str | None = None, *, time_zone: str = "UTC", now_ms: int
+    ledger: Ledger,
+    week: str,
+    team: str | None = None,
+    *,
+    scope: Scope = ALL,
+    time_zone: str = "UTC",
+    now_ms: int,
 ) -> Report:
-    """The bill of an ISO week (`2026-W48`) of business days, of all teams or of one. Raises InputError."""
+    """The bill of an ISO week (`2026-W48`) of business days, of one team or of all that the reader may see.
+
+    Raises InputError, for a team that is not theirs as for one that is unknown.
+    """
     span = of_week(iso_week(week, time_zone))
-    return report(ledger, span, of_team(team), time_zone=time_zone, now_ms=now_ms)
+    audience = of_scope(scope) if team is None else of_team(team)
+    return report(ledger, span, audience, scope=scope, time_zone=time_zone, now_ms=now_ms)
 
 
 def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:

@@ -10,10 +10,8 @@ from analytics.reports.weekly import latest_week, weekly
 from analytics.reports.weeks import weeks as weeks_of
 from analytics.scope import Scope
 from dashboards import access
+from dashboards.data.kept import KEPT_S
 from quartermaster.clock import now_ms
-from quartermaster.errors import InputError
-
-_KEPT_S = 60
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Weeks:
     first: int
 
 
-@st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
+@st.cache_data(ttl=KEPT_S, max_entries=8, show_spinner=False)
 def weeks(where: access.Place) -> Weeks | None:
     """The weeks to choose from; None before the first hour is rolled up. Raises LedgerError."""
     ledger = access.ledger(where)
@@ -32,21 +30,17 @@ def weeks(where: access.Place) -> Weeks | None:
     return Weeks(found, found.index(latest_week(ledger, where.time_zone))) if found else None
 
 
-@st.cache_data(ttl=_KEPT_S, max_entries=64, show_spinner="Reading the week …")
+@st.cache_data(ttl=KEPT_S, max_entries=64, show_spinner="Reading the week …")
 def report(where: access.Place, scope: Scope, week: str, team: str | None) -> Report:
-    """A week's figures, of all teams or of one.
+    """A week's figures, of one team or of all that the viewer may see.
 
     Raises InputError for a team that the viewer may not see, as for one that is unknown; LedgerError.
     """
-    if team is None:
-        if not scope.whole:
-            raise InputError("the figures of all teams are not yours to see", "choose one of your teams")
-    else:
-        scope.require(team)
-    return weekly(access.ledger(where), week, team, time_zone=where.time_zone, now_ms=now_ms())
+    ledger = access.ledger(where)
+    return weekly(ledger, week, team, scope=scope, time_zone=where.time_zone, now_ms=now_ms())
 
 
-@st.cache_data(ttl=_KEPT_S, max_entries=8, show_spinner=False)
+@st.cache_data(ttl=KEPT_S, max_entries=8, show_spinner=False)
 def file(figures: Report) -> str:
     """The week as an HTML file to forward."""
     return render(figures)

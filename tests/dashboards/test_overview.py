@@ -174,10 +174,25 @@ def test_a_team_out_of_sight_is_refused_where_data_is_read(
 ) -> None:
     monkeypatch.setenv(access.CONFIGURATION, str(a_week_s_ledger))
     where = access.place()
-    assert data.report(where, Scope(frozenset({"vision"})), "2026-W48", "vision").team == "vision"
-    for team, told in {"speech": "no team 'speech'", None: "not yours to see"}.items():
-        with pytest.raises(InputError, match=told):
-            data.report(where, Scope(frozenset({"vision"})), "2026-W48", team)
+    own = Scope(frozenset({"vision"}))
+    assert data.report(where, own, "2026-W48", "vision").team == "vision"
+    assert data.report(where, own, "2026-W48", None).team == "vision"
+    said: list[str] = []
+    for team in ("speech", "spooch"):
+        with pytest.raises(InputError, match="no team") as refused:
+            data.report(where, own, "2026-W48", team)
+        said.append(f"{refused.value} {refused.value.hint}".replace(team, "X"))
+    assert said[0] == said[1]
+
+
+def test_of_some_teams_the_page_tells_those(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(access.CONFIGURATION, str(a_week_s_ledger))
+    report = data.report(access.place(), Scope(frozenset({"vision", "speech", "nobody"})), "2026-W47", None)
+    assert {row.team for row in report.by_team} == {"vision", "speech"}
+    assert {row.workload.team for row in report.idlest} <= {"vision", "speech"}
+    assert report.some
+    with pytest.raises(InputError, match="no team is yours"):
+        data.report(access.place(), Scope(frozenset()), "2026-W47", None)
 
 
 def test_what_is_written_while_the_page_is_open_is_seen(
