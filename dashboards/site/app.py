@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboards import access
-from dashboards.pages import overview
+from dashboards.pages import fleet, overview
 from quartermaster.role import Role
 
 _STATIC = Path(__file__).parent / "static"
@@ -26,7 +26,10 @@ class Listed:
     roles: frozenset[Role] = _EVERYBODY
 
 
-PAGES = (Listed(overview.render, "Overview", "", ":material/monitoring:"),)
+PAGES = (
+    Listed(overview.render, "Overview", "", ":material/monitoring:"),
+    Listed(fleet.render, "Fleet", "fleet", ":material/grid_view:"),
+)
 
 
 def _pages() -> list["st.Page"]:
