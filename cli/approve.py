@@ -15,7 +15,7 @@ from quartermaster.clock import now_ms, to_iso
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
-    from enforcer.guard.approving import Recorded
+    from analytics.asking.approving import Recorded
 
 
 def approve(
@@ -39,8 +39,8 @@ def approve(
       quartermaster plan show          the last that was recorded
       quartermaster approve 3f8a07c2
     """
-    from enforcer.audit.requests import Kind, Request, ask
-    from enforcer.guard.approving import check, find
+    from analytics.asking.approving import check, find
+    from analytics.asking.request import Kind, Request, ask
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
 

@@ -15,7 +15,7 @@ from quartermaster.clock import now_ms, to_iso
 from quartermaster.errors import QuartermasterError
 
 if TYPE_CHECKING:
-    from enforcer.audit.requests import Kind
+    from analytics.asking.request import Kind
     from quartermaster.config.model import Configuration
 
 Reason = Annotated[str, typer.Option("--reason", help="Why, for who finds it.")]
@@ -37,7 +37,7 @@ def freeze(
       quartermaster freeze --cluster main
       kubectl -n quartermaster create configmap quartermaster-freeze
     """
-    from enforcer.audit.requests import Kind
+    from analytics.asking.request import Kind
     from enforcer.guard.switches import freeze_file
     from quartermaster.config.load import load_configuration
 
@@ -75,7 +75,7 @@ def thaw(
       quartermaster thaw --cluster main
       kubectl -n quartermaster delete configmap quartermaster-freeze
     """
-    from enforcer.audit.requests import Kind
+    from analytics.asking.request import Kind
     from enforcer.guard.switches import freeze_file, look_at_file
     from quartermaster.config.load import load_configuration
 
@@ -111,7 +111,8 @@ def _put(file: Path, reason: str) -> QuartermasterError | None:
 
 def _ask(configuration: "Configuration", names: Sequence[str], kind: "Kind", reason: str) -> int:
     """Record the command for each cluster; as of when: after all that were given before, whatever a clock says."""
-    from enforcer.audit.requests import Request, ask, commands
+    from analytics.asking.request import Request, ask
+    from enforcer.audit.requests import commands
     from sql.configured import open_configured
 
     with open_configured(configuration) as ledger:

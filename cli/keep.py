@@ -38,7 +38,7 @@ def keep(
       quartermaster keep 4h Notebook/lab/drafts
       quartermaster keep 1d lab/drafts --cluster main --reason "still needed"
     """
-    from enforcer.audit.requests import Kind, Request, ask
+    from analytics.asking.request import Kind, Request, ask
     from enforcer.ladder.subject import find, limit
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured

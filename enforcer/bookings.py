@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from uuid import uuid4
 
+from analytics.asking.request import Kind, Request, frame
 from analytics.measure import FOREVER_MS
-from enforcer.audit.requests import Kind, Request, frame
 from enforcer.book import rows
 from enforcer.booking import Booking, shortages, shortages_without
 from enforcer.promised import Promised

@@ -13,8 +13,8 @@ from uuid import uuid4
 import polars as pl
 
 import sql
+from analytics.asking.request import Kind, Request, frame
 from analytics.measure import FOREVER_MS
-from enforcer.audit.requests import Kind, Request, frame
 from enforcer.book import rows
 from enforcer.bookings import LOCK
 from enforcer.promised import Promised, then

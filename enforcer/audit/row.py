@@ -1,6 +1,5 @@
 """A row of the audit: a deed in its place in the chain, its canonical text, and its hash. Pure."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
@@ -11,10 +10,10 @@ import polars as pl
 
 from enforcer.audit.deed import Deed, Phase
 from quartermaster.errors import InputError
+from quartermaster.text import storable
 
 LONGEST_TEXT, LONGEST_WORDS, LONGEST_FIELDS = 1_000, 2_000, 65_536
 _OF_DEED = {"told_at": "at_ms", "group_number": "group"}  # columns that are called otherwise there
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # what PostgreSQL or UTF-8 cannot hold
 SCHEMA = {
     "cluster": pl.String,
     "number": pl.Int64,
@@ -96,7 +95,7 @@ def cleaned(deed: Deed) -> Deed:
         value = getattr(deed, each.name)
         if not isinstance(value, str) or isinstance(value, Phase):
             continue
-        text = clean(value)
+        text = storable(value)
         if each.name in {"before", "after"}:
             if len(text) > LONGEST_FIELDS:
                 raise InputError(
@@ -105,14 +104,9 @@ def cleaned(deed: Deed) -> Deed:
                     f"the audit takes {LONGEST_FIELDS:,}; what cannot be recorded is not changed",
                 )
         else:
-            text = clean(value, LONGEST_WORDS if each.name == "words" else LONGEST_TEXT)
+            text = storable(value, LONGEST_WORDS if each.name == "words" else LONGEST_TEXT)
         changed[each.name] = text
     return replace(deed, **changed)
-
-
-def clean(text: str, longest: int | None = None) -> str:
-    """The text with unfit signs replaced, cut to so many characters."""
-    return _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", str(text))[:longest]
 
 
 def deed_of(row: Row) -> Deed:

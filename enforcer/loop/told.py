@@ -1,7 +1,8 @@
 """What of a turn is told in the audit beside what was done: what the guard refused, and what was answered."""
 
+from analytics.asking.request import Kind
 from enforcer.audit.deed import Deed, Phase
-from enforcer.audit.requests import Kind, unanswered
+from enforcer.audit.requests import unanswered
 from enforcer.guard.judge import Judgement
 from enforcer.guard.refused import Refused
 from enforcer.guard.standing import Approval

@@ -5,9 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from analytics.asking.request import Kind, Request, ask
 from enforcer.audit.chain import Chain
 from enforcer.audit.deed import Deed, Phase
-from enforcer.audit.requests import Kind, Request, approvals, ask, commands, unanswered
+from enforcer.audit.requests import approvals, commands, unanswered
 from enforcer.audit.verify import verify
 from enforcer.guard.standing import Approval
 from enforcer.guard.switches import Command, commanded

@@ -4,9 +4,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from analytics.asking import request as asking
+from analytics.asking.request import Request, ask
 from analytics.found import Found, Kind
-from enforcer.audit import requests
-from enforcer.audit.requests import Request, ask
 from enforcer.idleness import Findings, Idle, Notice
 from enforcer.ladder.hearing import hear_live
 from enforcer.ladder.keep import asked, kept
@@ -47,7 +47,7 @@ def live(ledger: Ledger, since_ms: int = NOW - 3 * H, annotated: dict[str, int] 
 
 
 def keep(ledger: Ledger, until_ms: int, subject: str = "w", cluster: str = "here", at_ms: int = NOW) -> None:
-    ask(ledger, Request(cluster, at_ms, WHO, requests.Kind.KEEP, subject, until_ms))
+    ask(ledger, Request(cluster, at_ms, WHO, asking.Kind.KEEP, subject, until_ms))
 
 
 def test_who_was_warned_twice_is_taken_and_only_then(ledger: Ledger) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from analytics.asking.request import Kind, Request, ask
 from enforcer.audit.deed import Deed, Phase
 from enforcer.audit.head import published
-from enforcer.audit.requests import Kind, Request, ask, unanswered
+from enforcer.audit.requests import unanswered
 from enforcer.freshness import Refusal
 from enforcer.guard.refused import Reason
 from enforcer.guard.switches import Freeze, Switch

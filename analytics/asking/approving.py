@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from enforcer.book import rows
+from analytics.asking.request import rows
 from quartermaster.clock import MINUTE_MS, to_iso
 from quartermaster.config.acting import ActingPart
 from quartermaster.errors import InputError
