@@ -40,9 +40,11 @@ from cli.budgets import budgets
 from cli.collect import collect
 from cli.dashboard import dashboard
 from cli.demo import demo
+from cli.doctor import doctor
 from cli.down import down
 from cli.findings import findings
 from cli.freeze import freeze, thaw
+from cli.init import init
 from cli.keep import keep
 from cli.metrics import metrics, metrics_file
 from cli.rebalance import rebalance
@@ -106,6 +108,7 @@ def options(
 
 for _command in (
     demo,
+    init,
     collect,
     backfill,
     rollup,
@@ -115,6 +118,7 @@ for _command in (
     why,
     findings,
     status,
+    doctor,
     book,
     offer,
     bookings,

@@ -9,11 +9,11 @@ import typer
 
 from cli import output
 from cli.session import session
+from cli.sources import asked
 from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, now_ms, to_iso
 
 if TYPE_CHECKING:
-    from quartermaster.config.model import Configuration
-    from sql.status import Asked, RolledCluster, Source
+    from sql.status import RolledCluster, Source
 
 # The exit code where a source of the configuration is behind.
 BEHIND = 6
@@ -41,7 +41,7 @@ def status(
     configuration = load_configuration(session(context).config_path(), os.environ)
     instant = now_ms()
     with open_configured(configuration, read_only=True) as ledger:
-        stand = found(ledger, instant, _asked(configuration))
+        stand = found(ledger, instant, asked(configuration))
     if as_json:
         output.emit_json({"at_ms": instant, "ledger": str(configuration.ledger.path), **asdict(stand)})
     else:
@@ -54,19 +54,6 @@ def status(
         _print_clusters(stand.clusters, any_source=bool(stand.sources))
     if any(each.behind for each in stand.sources):
         raise typer.Exit(BEHIND)
-
-
-def _asked(configuration: "Configuration") -> "list[Asked]":
-    """The sources that the configuration has, each with what it tells."""
-    asked: list[Asked] = []
-    for cluster in configuration.clusters:
-        if cluster.dcgm.targets or cluster.dcgm.file_sd or cluster.dcgm.dns_srv:
-            asked.append((cluster.name, "dcgm", "telemetry"))
-        if cluster.kubernetes is not None:
-            asked += [(cluster.name, "kubernetes", covers) for covers in ("holders", "quota")]
-        if cluster.nvml is not None:
-            asked += [(cluster.name, "nvml", "telemetry"), (cluster.name, cluster.holders, "holders")]
-    return asked
 
 
 def _print_sources(sources: "Sequence[Source]") -> None:

@@ -21,10 +21,11 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A whole page as it came, unpacked."""
+    """A whole page as it came, unpacked; `date` is what its server says that the time is, where it does."""
 
     body: bytes
     content_type: str
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,9 @@ class Fetcher:
                     reason = "redirect" if 300 <= response.status < 400 else f"status {response.status}"
                     return Failure(reason)
                 body = await self._read(response)
-                return body if isinstance(body, Failure) else Fetched(body, response.content_type)
+                if isinstance(body, Failure):
+                    return body
+                return Fetched(body, response.content_type, response.headers.get("Date", ""))
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return failure(error)
 

@@ -5,6 +5,7 @@ of samples go round it, over the same session: it decodes JSON to Python objects
 """
 
 import io
+import math
 import random
 import time
 import warnings
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import requests
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
+from collector.kubernetes.clocks import ServerClock
 from collector.prometheus.answer import Answer, NoAnswer, Reading
 from collector.prometheus.refusal import (
     Busy,
@@ -28,6 +30,7 @@ from collector.prometheus.refusal import (
     too_much,
     unreachable,
 )
+from quartermaster.clock import SECOND_MS, now_ms
 from quartermaster.errors import SourceError
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ class Connection:
         from urllib3.util.retry import Retry
 
         self.url = part.url.rstrip("/")
+        self.clock = ServerClock()
         self._part, self._sleep = part, sleep
         self._timeout_s = part.timeout_ms / 1000
         self._session = _session(part)
@@ -172,6 +176,9 @@ class Connection:
 
     def _look(self, response: requests.Response, **told: object) -> None:
         """See to it that a response is an answer of a Prometheus before anybody reads it."""
+        received_ms = now_ms()
+        sent_ms = received_ms - math.ceil(response.elapsed.total_seconds() * SECOND_MS)
+        self.clock.observe(sent_ms, received_ms, response.headers.get("Date", ""))
         try:
             self._judge(response, streamed=bool(told.get("stream")))
         except BaseException:

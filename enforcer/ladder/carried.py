@@ -43,7 +43,7 @@ def carry(
     """
     try:
         apprise = load()
-        service = _service(apprise, url, to)
+        service = service_of(apprise, url, to)
         if isinstance(service, str):
             return service
         service.redirects = False
@@ -88,7 +88,8 @@ def load() -> Any:  # noqa: ANN401 - a module whose types are half known
     return apprise
 
 
-def _service(apprise: Any, url: str, to: str) -> Any:  # noqa: ANN401 - one of apprise's hundred, or why there is none
+def service_of(apprise: Any, url: str, to: str = "") -> Any:  # noqa: ANN401 - what apprise loaded
+    """One of apprise's hundred services, or in words why there is none."""
     if "://" not in url:  # apprise would log it in full
         return _UNKNOWN
     parts = apprise.plugins.url_to_dict(url)
