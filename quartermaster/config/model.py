@@ -12,6 +12,7 @@ from quartermaster.config import units
 from quartermaster.config.accounts import AccountsPart
 from quartermaster.config.books import BudgetPart, Day
 from quartermaster.config.clusters import ClusterPart
+from quartermaster.config.dashboards import DashboardsPart
 from quartermaster.config.fields import (
     CATALOGS,
     Address,
@@ -185,3 +186,5 @@ class Configuration(Part):
     """How people are told before anything of theirs is taken."""
     reports: ReportsPart = as_written({})
     """Reports that are sent."""
+    dashboards: DashboardsPart = as_written({})
+    """The pages for people."""

@@ -31,6 +31,7 @@ def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
         odds,
         _notify,
         _reports,
+        _dashboards,
     )
     return tuple(itertools.chain.from_iterable(check(configuration) for check in checks))
 
@@ -210,6 +211,34 @@ def _reports(configuration: Configuration) -> Iterator[Complaint]:
         if kind == "department" and departments and name not in departments:
             hint = nearest(name, departments)
             yield Complaint((*key, "audience"), f"there is no department {name!r}", hint)
+
+
+def _dashboards(configuration: Configuration) -> Iterator[Complaint]:
+    dashboards = configuration.dashboards
+    if dashboards.sign_in == "local":
+        if dashboards.access:
+            yield _warning(
+                ("dashboards", "access"), "sign_in is local, which asks nobody: no rule is looked at"
+            )
+        return
+    if not dashboards.access:
+        yield _warning(("dashboards", "access"), "there is no rule, so nobody who signs in sees anything")
+    teams = [team.name for team in configuration.teams]
+    departments = sorted({team.department for team in configuration.teams} - {""})
+    for index, rule in enumerate(dashboards.access):
+        for part, patterns, known in (
+            ("teams", rule.teams, teams),
+            ("departments", rule.departments, departments),
+        ):
+            for number, pattern in enumerate(patterns):
+                if known and not any(glob_matches(pattern, name) for name in known):
+                    what = f"no {part[:-1]} is called {pattern!r}"
+                    yield Complaint(
+                        ("dashboards", "access", index, part, number),
+                        what,
+                        nearest(pattern, known),
+                        severity="warning",
+                    )
 
 
 def _no_channel(key: Key, name: str, known: Iterable[str]) -> Complaint:
