@@ -56,6 +56,15 @@ def fill(ledger: Ledger, name: Named = str) -> None:
             "nodes_versions": _frame(_nodes(name)),
             "workloads_versions": _frame(_workloads(name)),
             "gaps_versions": _frame(_gaps(name)),
+            "team_rules_versions": _frame(_rules(name)),
+            "demand_versions": _frame(_demand(name)),
+            "quota_hourly": _frame(_quota(name)),
+            "lending_hourly": _frame(_lending(name)),
+            "allocations_versions": _frame(_allocations()),
+            "holdings_versions": _frame(_holdings()),
+            "watermarks": _frame(
+                [{"cluster": "main", "source": "kubernetes", "covers": "holders", "complete_until_at": NOON}]
+            ),
             "rollup_marks": _frame(
                 [{"cluster": "main", "snapshot_id": 1, "rolled_until_at": NOON, "time_zone": "UTC"}]
             ),
@@ -168,6 +177,124 @@ def _gaps(name: Named) -> list[dict[str, object]]:
             "end_at": None,
             "reason": name("timeout"),
         },
+    ]
+
+
+def _rules(name: Named) -> list[dict[str, object]]:
+    rules = {"vision": ("lab", "vision"), "speech": ("speech",), "language": ("nlp",)}
+    return [
+        {
+            "rule_id": position,
+            "start_at": 0,
+            "position": position,
+            "team": name(team),
+            "namespace_glob": f"{namespace}*",
+            "revision": 0,
+        }
+        for position, (team, namespace) in enumerate(
+            (team, namespace) for team, namespaces in rules.items() for namespace in namespaces
+        )
+    ]
+
+
+def _demand(name: Named) -> list[dict[str, object]]:
+    waits = (  # namespace, GPUs, pods, since and until in hours from the start
+        ("lab", 1, 1, 0.5, None),
+        ("speech", 4, 2, 1.0, None),
+        ("nlp", 8, 1, 1.5, None),
+        ("vision", 2, 1, -3.0, 1.0),
+        ("speech", 1, 1, -2.0, -1.5),
+        ("elsewhere", 1, 1, 0.0, 0.25),
+    )
+    return [
+        {
+            "cluster": "main",
+            "demand_id": number,
+            "start_at": START + round(since * HOUR_MS),
+            "end_at": None if until is None else START + round(until * HOUR_MS),
+            "workload_id": None,
+            "namespace": name(namespace),
+            "pool": name("training"),
+            "gpu_parts": gpus * GPU_PARTS,
+            "pods": pods,
+            "reason": name("not enough is free"),
+            "labels": "{}",
+            "user_patterns": "[]",
+            "revision": 0,
+        }
+        for number, (namespace, gpus, pods, since, until) in enumerate(waits)
+    ]
+
+
+QUOTA = {  # team: guaranteed, held, within, borrowed, lent, waiting, in GPUs
+    "vision": (1, 2, 1, 1, 0, 1),
+    "speech": (2, 0.5, 0.5, 0, 1, 4),
+    "language": (0, 0, 0, 0, 0, 8),
+}
+
+
+def _quota(name: Named) -> list[dict[str, object]]:
+    kinds = ("guaranteed", "held", "within", "borrowed", "lent", "waiting")
+    found: list[dict[str, object]] = []
+    for at in (START, START + HOUR_MS):
+        for team, figures in QUOTA.items():
+            row: dict[str, object] = {"cluster": "main", "row_start_at": at, "row_end_at": at + HOUR_MS}
+            row |= {"team": name(team), "pool": name("training"), "from_spare_pms": 0, "unused_pms": 0}
+            found.append(
+                row
+                | {
+                    f"{kind}_pms": round(gpus * GPU_PARTS * HOUR_MS)
+                    for kind, gpus in zip(kinds, figures, strict=True)
+                }
+            )
+    return found
+
+
+def _lending(name: Named) -> list[dict[str, object]]:
+    return [
+        {
+            "cluster": "main",
+            "row_start_at": at,
+            "row_end_at": at + HOUR_MS,
+            "pool": name("training"),
+            "lender": name("speech"),
+            "borrower": name(borrower),
+            "lent_pms": round(gpus * GPU_PARTS * HOUR_MS),
+        }
+        for at in (START, START + HOUR_MS)
+        for borrower, gpus in {"vision": 0.75, "language": 0.25}.items()
+    ]
+
+
+def _allocations() -> list[dict[str, object]]:
+    return [
+        {
+            "cluster": "main",
+            "allocation_id": workload,
+            "workload_id": workload,
+            "start_at": START - HOUR_MS,
+            "node": "n1",
+            "gpu_parts": GPU_PARTS,
+            "labels": "{}",
+            "user_patterns": "[]",
+            "revision": 0,
+        }
+        for workload in WORKLOADS
+    ]
+
+
+def _holdings() -> list[dict[str, object]]:
+    return [
+        {
+            "cluster": "main",
+            "holding_id": device,
+            "allocation_id": allocation,
+            "device_id": device,
+            "start_at": START - HOUR_MS,
+            "parts": DEVICES[device][4],
+            "revision": 0,
+        }
+        for allocation, device in ((11, 1), (12, 2), (13, 3))
     ]
 
 

@@ -1,0 +1,75 @@
+"""What a person asks from a page: asked again in a dialog, written as a request, answered by the enforcer."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from analytics.asking.request import Request
+from analytics.asking.wish import Asker, Wish, wish
+from dashboards import access
+from dashboards.frame import Visit
+from quartermaster.clock import now_ms
+from quartermaster.config.load import load_configuration
+from quartermaster.config.model import Configuration
+from quartermaster.errors import QuartermasterError
+from quartermaster.person import person_id, pseudonym, pseudonym_key
+from sql.ledger import open_ledger
+
+
+def asker(visit: Visit) -> Asker:
+    """Who looks, as requests keep them: a pseudonym. Raises ConfigurationError where its key cannot be used."""
+    return _asker(_configuration(), visit)
+
+
+def person(visit: Visit) -> int:
+    """The person's number in the ledger, by which their workloads are known. Raises as `asker`."""
+    configuration = _configuration()
+    return person_id(pseudonym_key(configuration.privacy.key, configuration.ledger.path), visit.viewer.name)
+
+
+def write(visit: Visit, wished: Wish) -> Request:
+    """Write the request. Raises InputError where it is not allowed or would change nothing, LedgerError."""
+    configuration = _configuration()
+    place = configuration.ledger
+    clusters = [cluster.name for cluster in configuration.clusters]
+    with open_ledger(place.path, place.catalog.reveal(), make=False) as ledger:
+        return wish(
+            ledger,
+            _asker(configuration, visit),
+            wished,
+            clusters=clusters,
+            policy=configuration.policy,
+            now_ms=now_ms(),
+        )
+
+
+def confirm(visit: Visit, wished: Wish, words: str, forget: Callable[[], object]) -> None:
+    """Ask again, then write. `words` say what will happen; `forget` lets go of what the page has kept."""
+
+    @st.dialog("Are you sure?")
+    def asked() -> None:
+        st.text(words)
+        reason = st.text_input("Why", max_chars=300, placeholder="for who reads the record")
+        if st.button("Yes, ask for it", type="primary"):
+            try:
+                write(visit, Wish(wished.cluster, wished.kind, wished.subject, wished.span_ms, reason))
+            except QuartermasterError as error:
+                st.error(f"{error.what}. {error.hint}".strip(), icon=":material/error:")
+                return
+            forget()
+            st.rerun()
+
+    asked()
+
+
+def _configuration() -> Configuration:
+    access.place()  # it says what is wrong where there is none
+    return load_configuration(Path(os.environ[access.CONFIGURATION]), os.environ)
+
+
+def _asker(configuration: Configuration, visit: Visit) -> Asker:
+    key = pseudonym_key(configuration.privacy.key, configuration.ledger.path)
+    viewer = visit.viewer
+    return Asker(pseudonym(person_id(key, viewer.name)), viewer.roles, viewer.scope)
