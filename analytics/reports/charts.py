@@ -60,14 +60,14 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
     segments = _segments(gpu_hours, pixels)
     order = [state.name for state in STATES]
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
-    base = alt.Chart(_rows(segments), width=width, height=_SPLIT_HEIGHT_PX)
+    base = alt.Chart(data_of(segments), width=width, height=_SPLIT_HEIGHT_PX)
     bars = base.mark_bar(strokeWidth=1.5).encode(
         x=x,
         x2="to:Q",
-        stroke=alt.Stroke("state:N", scale=_edges(order, colours), legend=None),
+        stroke=alt.Stroke("state:N", scale=edges_of(order, colours), legend=None),
         y=alt.YValue(0),
         y2=alt.Y2Value(_SPLIT_HEIGHT_PX),
-        color=alt.Color("state:N", scale=_scale(order, [colours[name] for name in order]), legend=None),
+        color=alt.Color("state:N", scale=scale_of(order, [colours[name] for name in order]), legend=None),
         tooltip=[
             alt.Tooltip("label:N", title="State"),
             alt.Tooltip("share:N", title="Share"),
@@ -78,7 +78,7 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
     whole = alt.Scale(domain=[0, 1], nice=False)
     tall = alt.Scale(domain=[0, 1], nice=False, range=[_SPLIT_HEIGHT_PX, 0])
     hatch = (
-        alt.Chart(_rows(lines))
+        alt.Chart(data_of(lines))
         .mark_rule(strokeWidth=1.2, opacity=0.5, color=colours["text"])
         .encode(
             x=alt.X("x:Q", scale=whole, axis=None),
@@ -95,12 +95,12 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
             y=alt.YValue(_SPLIT_HEIGHT_PX / 2),
             text="share:N",
             color=alt.Color(
-                "state:N", scale=_scale(order, [colours[f"on_{name}"] for name in order]), legend=None
+                "state:N", scale=scale_of(order, [colours[f"on_{name}"] for name in order]), legend=None
             ),
         )
     )
     layers = [bars, hatch, words] if lines else [bars, words]
-    return _layered(layers, colours)
+    return layered(layers, colours)
 
 
 def cost_by_day(
@@ -116,16 +116,16 @@ def cost_by_day(
     x = alt.X(
         "day:N",
         sort=days,
-        axis=_axis(labelAngle=0, labelExpr=_MONDAY_LABEL if many else _DAY_LABEL, ticks=False, domain=True),
+        axis=axis_of(labelAngle=0, labelExpr=_MONDAY_LABEL if many else _DAY_LABEL, ticks=False, domain=True),
         scale=alt.Scale(paddingInner=0.28),
     )
-    y = alt.Y("sum(amount):Q", axis=_axis(tickCount=4, format="~s", title=unit, grid=True), stack="zero")
-    base = alt.Chart(_rows([vars(cost) for cost in costs]), width=width, height=height)
+    y = alt.Y("sum(amount):Q", axis=axis_of(tickCount=4, format="~s", title=unit, grid=True), stack="zero")
+    base = alt.Chart(data_of([vars(cost) for cost in costs]), width=width, height=height)
     bars = base.mark_bar(strokeWidth=0.8).encode(
         x=x,
         y=y,
-        stroke=alt.Stroke("token:N", scale=_edges(tokens, colours), legend=None),
-        color=alt.Color("token:N", scale=_scale(tokens, [colours[token] for token in tokens]), legend=None),
+        stroke=alt.Stroke("token:N", scale=edges_of(tokens, colours), legend=None),
+        color=alt.Color("token:N", scale=scale_of(tokens, [colours[token] for token in tokens]), legend=None),
         order=alt.Order("order:Q"),
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
@@ -136,7 +136,7 @@ def cost_by_day(
     totals = base.mark_text(dy=-7, fontSize=11, fontWeight=600, color=colours["text"]).encode(
         x=x, y=alt.Y("sum(amount):Q"), text=alt.Text("sum(amount):Q", format=".3~s")
     )
-    return _layered([bars] if many else [bars, totals], colours, _HEADROOM_PX)
+    return layered([bars] if many else [bars, totals], colours, _HEADROOM_PX)
 
 
 def team_bars(
@@ -156,21 +156,21 @@ def team_bars(
     y = alt.Y(
         "team:N",
         sort=names,
-        axis=_axis(labelLimit=label_px, ticks=False, labelPadding=8, labelFontSize=12),
+        axis=axis_of(labelLimit=label_px, ticks=False, labelPadding=8, labelFontSize=12),
         scale=alt.Scale(paddingInner=0.34),
     )
     height = max(1, len(names)) * 30 + axis_px
     bars = (
-        alt.Chart(_rows(rows), width=width, height=height)
+        alt.Chart(data_of(rows), width=width, height=height)
         .mark_bar(stroke=colours["background"], strokeWidth=0.8)
         .encode(
             y=y,
             x=alt.X(
                 "sum(gpus):Q",
-                axis=_axis(tickCount=5, grid=True, title="GPUs on average", domain=False),
+                axis=axis_of(tickCount=5, grid=True, title="GPUs on average", domain=False),
                 stack="zero",
             ),
-            color=alt.Color("state:N", scale=_scale(held, [colours[name] for name in held]), legend=None),
+            color=alt.Color("state:N", scale=scale_of(held, [colours[name] for name in held]), legend=None),
             order=alt.Order("order:Q"),
             tooltip=[
                 alt.Tooltip("team:N", title="Team"),
@@ -181,7 +181,7 @@ def team_bars(
     )
     promised = {team.team: team.guaranteed_gpus for team in teams if team.guaranteed_gpus}
     marks = (
-        alt.Chart(_rows([{"team": name, "guaranteed": gpus} for name, gpus in promised.items()]))
+        alt.Chart(data_of([{"team": name, "guaranteed": gpus} for name, gpus in promised.items()]))
         .mark_tick(thickness=3, size=23, opacity=1, color=colours["text"])
         .encode(
             y=y,
@@ -193,7 +193,7 @@ def team_bars(
         )
     )
     layers = [bars, marks] if promised else [bars]
-    return _layered(layers, colours)
+    return layered(layers, colours)
 
 
 @contextmanager
@@ -281,7 +281,7 @@ def _clip(foot: float, slope: float, start: float, end: float) -> tuple[float, f
     return max(0.0, first), min(1.0, second)
 
 
-def _rows(rows: Sequence[Mapping[str, object]]) -> "alt.Data":
+def data_of(rows: Sequence[Mapping[str, object]]) -> "alt.Data":
     """Rows inline in the chart. Raises ValueError above MOST_ROWS: aggregate in SQL first."""
     import altair as alt
 
@@ -290,30 +290,32 @@ def _rows(rows: Sequence[Mapping[str, object]]) -> "alt.Data":
     return alt.Data(values=pl.DataFrame(rows, infer_schema_length=None).to_dicts())
 
 
-def _scale(domain: list[str], colours: list[str]) -> "alt.Scale":
+def scale_of(domain: list[str], colours: list[str]) -> "alt.Scale":
+    """The colours of these values, one each, in order."""
     import altair as alt
 
     return alt.Scale(domain=domain, range=colours)
 
 
-def _edges(tokens: list[str], colours: Mapping[str, str]) -> "alt.Scale":
+def edges_of(tokens: list[str], colours: Mapping[str, str]) -> "alt.Scale":
     """Each piece is set off by the ground's colour; one that is nearly as light has a line around it."""
-    return _scale(tokens, [colours["outline" if name == "unobserved" else "background"] for name in tokens])
+    return scale_of(tokens, [colours["outline" if name == "unobserved" else "background"] for name in tokens])
 
 
-def _axis(
+def axis_of(
     *,
     title: str | None = None,
     grid: bool = False,
     domain: bool = False,
     **options: Any,  # noqa: ANN401
 ) -> "alt.Axis":
+    """A quiet axis: without title, grid and line unless asked for."""
     import altair as alt
 
     return alt.Axis(title=title, grid=grid, domain=domain, **options)
 
 
-def _layered(
+def layered(
     layers: "Sequence[alt.Chart]", colours: Mapping[str, str], headroom_px: int = 0
 ) -> "alt.LayerChart":
     """The layers as one chart in the house's dress; each layer colours by its own scale."""
