@@ -3,7 +3,7 @@
 A page gives `page` a function of a `Visit`; the rest of this module are the pieces that it puts together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,6 +104,21 @@ def download(label: str, content: Callable[[], str | bytes], name: str, mime: st
         icon=":material/download:",
         help=why,
     )
+
+
+def export(tables: Mapping[str, Table], name: str, content: Callable[[Table], str]) -> None:
+    """A menu of the page's tables as CSV files; a file is made when it is asked for."""
+    with st.popover("Export", icon=":material/download:"):
+        for title, rows in tables.items():
+            st.download_button(
+                f"{title} (CSV)",
+                data=lambda rows=rows: content(rows),
+                file_name=f"{name}-{rows.key}.csv",
+                mime="text/csv",
+                on_click="ignore",
+                key=f"export-{rows.key}",
+                type="tertiary",
+            )
 
 
 def card(title: str, key: str, note: str = "") -> DeltaGenerator:

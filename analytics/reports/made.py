@@ -28,15 +28,18 @@ def report(
     audience: Audience = MANAGERS,
     *,
     scope: Scope = ALL,
+    idlest: int = IDLEST,
     time_zone: str = "UTC",
     now_ms: int,
 ) -> Report:
-    """The report of a span for one audience, of the teams that the reader may see.
+    """The report of a span for one audience, of the teams that the reader may see, with at most so many idle workloads.
 
     Raises InputError for a team or department that is unknown or none of theirs, a span without any usage, or one
     that was charged in two currencies.
     """
-    return reports(ledger, span, [audience], scope=scope, time_zone=time_zone, now_ms=now_ms)[0]
+    return reports(ledger, span, [audience], scope=scope, idlest=idlest, time_zone=time_zone, now_ms=now_ms)[
+        0
+    ]
 
 
 def reports(
@@ -45,6 +48,7 @@ def reports(
     audiences: Iterable[Audience],
     *,
     scope: Scope = ALL,
+    idlest: int = IDLEST,
     time_zone: str = "UTC",
     now_ms: int,
 ) -> list[Report]:
@@ -53,7 +57,7 @@ def reports(
         queries = Queries(cursor, span)
         queries.lay()
         common = _common(queries, read_prices(cursor), scope, time_zone, now_ms)
-        drafts = [_draft(common, audience) for audience in audiences]
+        drafts = [_draft(common, audience, idlest) for audience in audiences]
         named = look_up(queries, [each.figures for each in drafts], [each.moves for each in drafts])
         return [_report(common, draft, named) for draft in drafts]
 
@@ -149,10 +153,10 @@ def _currency(span: Span, priced: Iterable[Row]) -> str:
     return "".join(currencies)
 
 
-def _draft(common: _Common, audience: Audience) -> _Draft:
+def _draft(common: _Common, audience: Audience, idlest: int) -> _Draft:
     teams = _teams(common, audience)
     queries = common.queries.of(teams)
-    figures = queries.rows("figures", most=MOST, idlest=IDLEST)
+    figures = queries.rows("figures", most=MOST, idlest=idlest)
     total = next(row for row in figures if row["level"] == "all")
     if not total["row_count"] and not _promised(common, teams):
         if audience.kind is not Kind.TEAM:

@@ -5,7 +5,9 @@ import io
 from collections.abc import Iterator
 from decimal import Decimal
 
+from analytics.reports import tables
 from analytics.reports.figures import Amount, Report, Split, WorkloadRow
+from analytics.reports.tables import Kind, Table
 from quartermaster.text import inert, visible
 
 COLUMNS = (
@@ -43,6 +45,26 @@ def to_csv(report: Report) -> str:
     for row in _rows(report):
         writer.writerow({name: _safe(cell) for name, cell in row.items()})
     return text.getvalue()
+
+
+def table_csv(table: Table) -> str:
+    """One table as CSV: GPU-hours and money with six decimals, shares in [0, 1], text never a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([_safe(column.heading) for column in table.columns])
+    for row in table.rows:
+        writer.writerow([_plain(column.kind, cell) for column, cell in zip(table.columns, row, strict=True)])
+    return text.getvalue()
+
+
+def _plain(kind: Kind, cell: tables.Cell) -> str:
+    if isinstance(cell, tuple):
+        if kind is not Kind.SHARE:
+            return "; ".join(f"{each:f}" for each in map(Decimal, cell))
+        return f"{cell[0] / cell[1]:.6f}" if cell[1] else ""
+    if kind is Kind.HOURS and isinstance(cell, int):
+        return _safe(_hours(cell))
+    return tables.gpus(cell) if kind is Kind.GPUS and isinstance(cell, int) else _safe(cell)
 
 
 def _rows(report: Report) -> Iterator[dict[str, Cell]]:

@@ -274,8 +274,8 @@ def idle_percent(row: TeamRow) -> str:
 
 def price(unit_price: Decimal) -> str:
     """A price for the eye: at least two decimals, and no more than it has."""
-    text = f"{unit_price:,f}".rstrip("0")
-    return text + "0" * max(0, 2 - len(text.partition(".")[2]))
+    whole, _, places = f"{unit_price:,f}".partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}"
 
 
 def _change(report: Report) -> str:

@@ -7,6 +7,7 @@ from analytics.reports.figures import Report
 from analytics.reports.made import report
 from analytics.reports.queries import report_sql
 from analytics.reports.span import Span, Unit, at, last_before, of_week
+from analytics.reports.workloads import IDLEST
 from analytics.scope import ALL, Scope
 from quartermaster.errors import InputError
 from sql.ledger import Ledger
@@ -18,6 +19,7 @@ def weekly(
     team: str | None = None,
     *,
     scope: Scope = ALL,
+    idlest: int = IDLEST,
     time_zone: str = "UTC",
     now_ms: int,
 ) -> Report:
@@ -27,7 +29,7 @@ def weekly(
     """
     span = of_week(iso_week(week, time_zone))
     audience = of_scope(scope) if team is None else of_team(team)
-    return report(ledger, span, audience, scope=scope, time_zone=time_zone, now_ms=now_ms)
+    return report(ledger, span, audience, scope=scope, idlest=idlest, time_zone=time_zone, now_ms=now_ms)
 
 
 def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:

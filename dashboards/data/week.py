@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from analytics.business import iso_week
 from analytics.reports.figures import Report
 from analytics.reports.html import render
+from analytics.reports.made import teams_of
+from analytics.reports.span import of_week
 from analytics.reports.weekly import latest_week, weekly
 from analytics.reports.weeks import weeks as weeks_of
 from analytics.scope import Scope
@@ -38,6 +41,13 @@ def report(where: access.Place, scope: Scope, week: str, team: str | None) -> Re
     """
     ledger = access.ledger(where)
     return weekly(ledger, week, team, scope=scope, time_zone=where.time_zone, now_ms=now_ms())
+
+
+@st.cache_data(ttl=KEPT_S, max_entries=64, show_spinner=False)
+def teams(where: access.Place, scope: Scope, week: str) -> tuple[str, ...]:
+    """The viewer's teams that have something in the week or are configured. Raises InputError, LedgerError."""
+    span = of_week(iso_week(week, where.time_zone))
+    return tuple(teams_of(access.ledger(where), span, scope))
 
 
 @st.cache_data(ttl=KEPT_S, max_entries=8, show_spinner=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboards import access
-from dashboards.pages import fleet, overview
+from dashboards.pages import fleet, lending, overview, queue, waste
 from quartermaster.role import Role
 
 _STATIC = Path(__file__).parent / "static"
@@ -28,7 +28,10 @@ class Listed:
 
 PAGES = (
     Listed(overview.render, "Overview", "", ":material/monitoring:"),
+    Listed(waste.render, "Waste", "waste", ":material/hourglass_disabled:"),
     Listed(fleet.render, "Fleet", "fleet", ":material/grid_view:"),
+    Listed(queue.render, "Queue", "queue", ":material/hourglass_empty:"),
+    Listed(lending.render, "Lending", "lending", ":material/swap_horiz:"),
 )
 
 

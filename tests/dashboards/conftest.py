@@ -1,12 +1,13 @@
 """What the tests of reports' looks and of pages share: a week's report made by hand, and hostile names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
+import streamlit as st
 
 from analytics.money.charges import charge
 from analytics.reports.audience import MANAGERS
@@ -85,6 +86,14 @@ _IDLE = (
     ),
     ("language", "StatefulSet", "nlp", "embedding-cache", "not started", 20, 4, "mend its image's name"),
 )
+
+
+@pytest.fixture(autouse=True)
+def a_fresh_cache() -> Generator[None]:
+    """No test sees what another read; what a test opened is closed."""
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
 
 
 @pytest.fixture(scope="session")

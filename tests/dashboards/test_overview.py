@@ -1,14 +1,11 @@
 """The Overview page in each of its states, run without a browser."""
 
-from collections.abc import Callable, Generator
-from html import unescape
-from importlib.resources import files
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from analytics.scope import ALL, Scope
 from dashboards import access, data
@@ -16,18 +13,10 @@ from quartermaster.clock import DAY_MS
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
 from sql.ledger import open_ledger
+from tests.dashboards.apptest import run, told, words
 
 Ledgers = Callable[..., Path]
-APP = str(files("dashboards.site") / "app.py")
 HOSTILE = "<script>alert(1)</script>[bold]x[/bold]=cmd()![i](http://evil.example/i.png)"
-
-
-@pytest.fixture(autouse=True)
-def a_fresh_cache() -> Generator[None]:
-    """No test sees what another read; what a test opened is closed."""
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +27,6 @@ def a_week_s_ledger(a_ledger_of_a_week: Ledgers) -> Path:
 def hostile(name: str) -> str:
     """The name with an ending that is code somewhere."""
     return name + HOSTILE
-
-
-def run(configuration: Path | None, monkeypatch: pytest.MonkeyPatch, **choices: str) -> AppTest:
-    """The page after a run, with what was chosen in its filters."""
-    if configuration is None:
-        monkeypatch.delenv(access.CONFIGURATION, raising=False)
-    else:
-        monkeypatch.setenv(access.CONFIGURATION, str(configuration))
-    page = AppTest.from_file(APP, default_timeout=60).run()
-    for name, value in choices.items():
-        page.selectbox(name).set_value(value)
-        page.run()
-    assert not page.exception
-    return page
-
-
-def told(page: AppTest) -> str:
-    """All HTML of the page."""
-    return "".join(block.proto.body for block in page.get("html"))
-
-
-def words(page: AppTest) -> str:
-    """The same as a reader sees it."""
-    return unescape(told(page)).replace("\u00a0", " ")
 
 
 def test_the_whole_page(a_week_s_ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
