@@ -12,6 +12,7 @@ import polars as pl
 from analytics.money.calendar import Period
 from analytics.money.forecast import MEAN_WEEKS, REPLAYS, Forecast, forecast
 from analytics.money.queries import books_sql
+from analytics.scope import ALL, Scope
 from quartermaster.clock import to_datetime
 from sql.ledger import Cursor, Ledger
 
@@ -35,6 +36,7 @@ class Burn:
     low: Decimal | None
     high: Decimal | None
     replays: int
+    daily: tuple[tuple[str, Decimal], ...]  # what was spent on each day of the period that is done
 
     @property
     def reached(self) -> tuple[int, ...]:
@@ -52,17 +54,22 @@ class Alert:
     words: str
 
 
-def burn_down(cursor: Cursor, period: Period, now_ms: int) -> list[Burn]:
-    """Every team that has a budget in the period, by name, as of what is written until `now_ms`."""
+def burn_down(cursor: Cursor, period: Period, now_ms: int, scope: Scope = ALL) -> list[Burn]:
+    """Every team of the reader's that has a budget in the period, by name, as of what is written until `now_ms`."""
     row = cursor.execute(books_sql("rolled_until")).fetchone()
     until_ms = min(now_ms, int(row[0]) if row and row[0] is not None else 0)
     done = [day.day for day in period.days if day.end_ms <= until_ms]
     end_day = _after(done[-1]) if done else period.start_day
     first_day = (date.fromisoformat(end_day) - _HISTORY).isoformat()
     owed = cursor.execute(
-        books_sql("owed_daily"), {"first_day": min(first_day, period.start_day), "end_day": period.end_day}
+        books_sql("owed_daily"),
+        {
+            "first_day": min(first_day, period.start_day),
+            "end_day": period.end_day,
+            "teams": scope.bound,
+        },
     ).fetchall()
-    given = {"period": period.period, "now_at": to_datetime(now_ms)}
+    given = {"teams": scope.bound, "period": period.period, "now_at": to_datetime(now_ms)}
     found: list[Burn] = []
     for team, amount, currency, alerts in cursor.execute(books_sql("budgets_in_force"), given).fetchall():
         daily = {day: micros for name, day, money, micros in owed if (name, money) == (team, currency)}
@@ -81,6 +88,7 @@ def burn_down(cursor: Cursor, period: Period, now_ms: int) -> list[Burn]:
                 len(period.days),
                 *_ends(ahead, so_far),
                 ahead.replays,
+                tuple((day, daily.get(day, 0) / MICROS) for day in done),
             )
         )
     return found
