@@ -1,4 +1,4 @@
-"""`quartermaster dashboard`: the pages for managers, served to this machine."""
+"""`quartermaster dashboard`: the pages for people, served behind the guard that lets them in."""
 
 import contextlib
 import os
@@ -8,9 +8,8 @@ import subprocess
 import sys
 import time
 import webbrowser
-from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.request import urlopen
 
 import typer
@@ -18,17 +17,27 @@ import typer
 from cli.session import session
 from quartermaster.errors import InputError, QuartermasterError
 
-_LOOPBACK = "127.0.0.1"
+if TYPE_CHECKING:
+    from quartermaster.config.dashboards import DashboardsPart
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where to knock when it listens everywhere
 _PATIENCE_S = 60
 _FAREWELL_S = 5
 
 
 def dashboard(
     context: typer.Context,
-    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="Where to listen.")] = 8501,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", "-p", min=1, max=65535, help="Listen here, whatever dashboards.listen says."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
 ) -> None:
-    """Serve the Overview page to this machine until Ctrl-C.
+    """Serve the pages until Ctrl-C: to this machine, or to who signs in.
+
+    Without more, they are for this machine alone, where everybody sees everything. With dashboards.sign_in people
+    sign in at a provider of OpenID Connect, or by a proxy in front, and see the teams that dashboards.access gives
+    them. Nobody else is answered.
 
     \b
     Examples:
@@ -38,8 +47,8 @@ def dashboard(
     serve(session(context).config_path().absolute(), port, browser=browser)
 
 
-def serve(path: Path, port: int = 8501, *, browser: bool = True) -> None:
-    """Serve the pages of a configuration's ledger until Ctrl-C.
+def serve(path: Path, port: int | None = None, *, browser: bool = True) -> None:
+    """Serve the pages of a configuration's ledger until Ctrl-C; without a port at the one that it says.
 
     Raises ConfigurationError, LedgerError where there is nothing to show, InputError for a port that is taken,
     QuartermasterError when the server ends.
@@ -47,16 +56,24 @@ def serve(path: Path, port: int = 8501, *, browser: bool = True) -> None:
     from quartermaster.config.load import load_configuration
     from sql.configured import open_configured
 
-    with open_configured(load_configuration(path, os.environ), read_only=True):
+    configuration = load_configuration(path, os.environ)
+    with open_configured(configuration, read_only=True):
         pass  # it is there, and at our revision
+    part = configuration.dashboards
+    _must_have_its_secrets(part)
+    host, _, configured = part.listen.rpartition(":")
+    port = port or int(configured)
     signal.siginterrupt(signal.SIGINT, True)  # with polars loaded, Ctrl-C would not end a wait
-    _must_be_free(port)
-    url = f"http://{_LOOPBACK}:{port}"
-    server = subprocess.Popen(  # noqa: S603 - our own interpreter and file
-        _command(port), env=os.environ | {"QUARTERMASTER_CONFIG": str(path)}, stdout=subprocess.DEVNULL
+    _must_be_free(host, port)
+    near = f"http://{_ANYWHERE.get(host, host)}:{port}"
+    server = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-P", "-m", "dashboards.guard", str(path), host, str(port)],
+        env=os.environ | {"QUARTERMASTER_CONFIG": str(path)},
+        stdout=subprocess.DEVNULL,
     )
     try:
-        _await(server, url)
+        _await(server, near)
+        url = part.address or near
         typer.echo(f"The dashboard is at {url} (Ctrl-C ends it)")
         if browser and _has_screen():
             webbrowser.open(url)
@@ -68,39 +85,23 @@ def serve(path: Path, port: int = 8501, *, browser: bool = True) -> None:
         _end(server)
 
 
-def _command(port: int) -> list[str]:
-    """Look and behaviour are in dashboards/site/.streamlit; here is what no user's settings change."""
-    app = str(files("dashboards.site") / "app.py")
-    held = {
-        "server.address": _LOOPBACK,
-        "server.port": str(port),
-        "server.headless": "true",
-        "server.enableCORS": "true",
-        "server.enableXsrfProtection": "true",
-        "server.baseUrlPath": "",
-        "browser.gatherUsageStats": "false",
-        "client.showErrorDetails": "none",
-        "logger.level": "warning",
-    }
-    return [
-        sys.executable,
-        "-P",
-        "-m",
-        "streamlit",
-        "run",
-        app,
-        *(f"--{key}={value}" for key, value in held.items()),
-    ]
+def _must_have_its_secrets(part: "DashboardsPart") -> None:
+    """Raises ConfigurationError for a secret that is not there, before anybody tries to sign in."""
+    if part.sign_in == "oidc" and part.oidc is not None:
+        part.oidc.client_secret.reveal()
+    if part.sign_in == "proxy" and part.proxy is not None and part.proxy.secret is not None:
+        part.proxy.secret.reveal()
 
 
-def _must_be_free(port: int) -> None:
-    with socket.socket() as probe:
+def _must_be_free(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_LOOPBACK, port))
+            probe.bind((host.strip("[]"), port))
         except OSError as error:
             raise InputError(
-                f"port {port} of {_LOOPBACK} cannot be used: {error.strerror}", "choose another with --port"
+                f"port {port} of {host} cannot be used: {error.strerror}", "choose another with --port"
             ) from error
 
 

@@ -1,6 +1,6 @@
 """What the pages look at, and who looks: the ledger of the configuration, and the teams a viewer may see.
 
-The pages are served on loopback to people of this machine, who all see all teams.
+Both are found out anew at each run of a page: a rule that is taken out of the configuration counts from the next click.
 """
 
 import getpass
@@ -11,12 +11,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from analytics.scope import ALL, Scope
+from dashboards.granted import Identity, Viewer, everybody, viewer_of
+from dashboards.guard.entrance import HANDED_ON
+from dashboards.guard.standing import STANDING
+from quartermaster.clock import now_ms
 from quartermaster.config.load import load_configuration
-from quartermaster.errors import ConfigurationError, LedgerError
-from quartermaster.role import Role
+from quartermaster.config.model import Configuration
+from quartermaster.errors import ConfigurationError, InputError, LedgerError
 from sql.ledger import Ledger, open_ledger
 
+__all__ = ["CONFIGURATION", "Place", "Viewer", "configuration", "ledger", "place", "viewer"]
 CONFIGURATION = "QUARTERMASTER_CONFIG"
 
 
@@ -31,18 +35,19 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Viewer:
-    """A person in front of a page: what they are called in the audit, what they may do, whose figures are theirs."""
-
-    name: str
-    roles: frozenset[Role]
-    scope: Scope
-
-
-@dataclass(frozen=True)
 class _Opened:
     ledger: Ledger
     closing: ExitStack
+
+
+def configuration() -> Configuration:
+    """The configuration as its file is now. Raises ConfigurationError."""
+    path = os.environ.get(CONFIGURATION)
+    if not path:
+        raise ConfigurationError(
+            f"{CONFIGURATION} is not set", "start the pages with quartermaster dashboard"
+        )
+    return load_configuration(Path(path), os.environ)
 
 
 def place() -> Place:
@@ -50,22 +55,17 @@ def place() -> Place:
 
     Raises ConfigurationError; LedgerError for a ledger in memory, which no other process can see.
     """
-    path = os.environ.get(CONFIGURATION)
-    if not path:
-        raise ConfigurationError(
-            f"{CONFIGURATION} is not set", "start the pages with quartermaster dashboard"
-        )
-    configuration = load_configuration(Path(path), os.environ)
-    catalog = configuration.ledger.catalog.reveal()
+    told = configuration()
+    catalog = told.ledger.catalog.reveal()
     if catalog == "memory":
         raise LedgerError(
             "the ledger is in memory, where only its own process sees it",
             "set ledger.catalog to sqlite in the configuration",
         )
-    folder = configuration.ledger.path
+    folder = told.ledger.path
     file = folder / "catalog.sqlite"
     born = file.stat().st_ino if file.exists() else 0
-    return Place(folder, catalog, configuration.business.time_zone, born)
+    return Place(folder, catalog, told.business.time_zone, born)
 
 
 def ledger(where: Place) -> Ledger:
@@ -77,8 +77,33 @@ def ledger(where: Place) -> Ledger:
 
 
 def viewer() -> Viewer:
-    """Who looks at the page."""
-    return Viewer(getpass.getuser(), frozenset(Role), ALL)
+    """Who looks at the page, and what the configuration's rules give them now.
+
+    Raises ConfigurationError where the guard stands for another way of signing in than the configuration now says;
+    InputError for who is signed out.
+    """
+    told = configuration()
+    part = told.dashboards
+    if STANDING.sign_in not in {None, part.sign_in}:
+        raise ConfigurationError(
+            "dashboards.sign_in was changed while the pages were served",
+            "start quartermaster dashboard again",
+        )
+    if part.sign_in == "local":
+        if isinstance(st.context.ip_address, str):  # Streamlit gives none for loopback
+            raise InputError(
+                "these pages are for this machine alone", "set dashboards.sign_in to let people in"
+            )
+        return everybody(getpass.getuser())
+    identity = _identity()
+    if identity is None:
+        raise InputError("you are not signed in, or not any more", "reload the page")
+    return viewer_of(identity, part.access, told.teams)
+
+
+def _identity() -> Identity | None:
+    """Whom the guard let in on the stream that this page runs for."""
+    return STANDING.who(st.context.headers.get(HANDED_ON), now_ms())
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, on_release=lambda opened: opened.closing.close())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboards import access
-from dashboards.pages import fleet, lending, overview, queue, waste
+from dashboards.pages import fleet, lending, overview, quality, queue, team, waste
+from dashboards.welcome import welcome
 from quartermaster.role import Role
 
 _STATIC = Path(__file__).parent / "static"
@@ -28,16 +28,17 @@ class Listed:
 
 PAGES = (
     Listed(overview.render, "Overview", "", ":material/monitoring:"),
+    Listed(team.render, "Team", "team", ":material/groups:"),
     Listed(waste.render, "Waste", "waste", ":material/hourglass_disabled:"),
     Listed(fleet.render, "Fleet", "fleet", ":material/grid_view:"),
     Listed(queue.render, "Queue", "queue", ":material/hourglass_empty:"),
     Listed(lending.render, "Lending", "lending", ":material/swap_horiz:"),
+    Listed(quality.render, "Data quality", "quality", ":material/fact_check:"),
 )
 
 
-def _pages() -> list["st.Page"]:
+def _pages(roles: frozenset[Role]) -> list["st.Page"]:
     """The pages of the menu for who looks; the first is the one without a path."""
-    roles = access.viewer().roles
     return [
         st.Page(each.render, title=each.title, icon=each.icon, url_path=each.path, default=not each.path)
         for each in PAGES
@@ -52,4 +53,4 @@ st.set_page_config(
     initial_sidebar_state=_MENU_PX,
 )
 st.logo(str(_STATIC / "logo.svg"), size="large")
-st.navigation(_pages()).run()
+st.navigation(_pages(welcome().roles)).run()
