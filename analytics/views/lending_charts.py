@@ -43,7 +43,7 @@ def flow(
         points += _band(left[number], right[number], about)
     found = sorted({str(point["token"]) for point in points})
     whole = alt.Scale(domain=[0, 1], nice=False)
-    across = alt.Scale(domain=[-0.3, 1.3], nice=False)
+    across = alt.Scale(domain=[-0.36, 1.36], nice=False)
     bands = (
         alt.Chart(data_of(points), width=width, height=height)
         .mark_area(opacity=0.72)

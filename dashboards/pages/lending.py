@@ -58,7 +58,7 @@ def _body(visit: Visit) -> None:
             st.html(tables.matrix(pairs))
         else:
             st.html(html.note("Nothing was lent in this week."))
-    with card("The largest", "pairs", "GPU-hours in this week; the matrix above has all."):
+    with card("The largest", "pairs", "GPU-hours in this week: the fifteen largest pairs."):
         frame.table(tables.pairs(found, pool))
     with card(
         "Given and taken, week by week",
