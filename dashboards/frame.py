@@ -11,6 +11,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analytics.reports import html
+from analytics.reports.figures import Report
+from analytics.reports.forms import Form, file_name
 from analytics.reports.summary import Card, LegendRow
 from analytics.reports.tables import Table
 from analytics.reports.theme import Tone
@@ -30,6 +32,13 @@ _STYLE = """<style>
 }
 </style>"""
 
+_MIME = {
+    Form.HTML: "text/html",
+    Form.PDF: "application/pdf",
+    Form.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    Form.CSV: "text/csv",
+    Form.JSON: "application/json",
+}
 NOTHING_YET = (
     "No finished hour yet",
     "The ledger is there, and nothing in it is rolled up. The first figures come when all sources have "
@@ -117,6 +126,21 @@ def export(tables: Mapping[str, Table], name: str, content: Callable[[Table], st
                 mime="text/csv",
                 on_click="ignore",
                 key=f"export-{rows.key}",
+                type="tertiary",
+            )
+
+
+def statement(report: Report, content: Callable[[Report, Form], bytes]) -> None:
+    """A menu of the report's forms as files; a file is made when it is asked for."""
+    with st.popover("Statement", icon=":material/download:"):
+        for form in Form:
+            st.download_button(
+                form.value.upper(),
+                data=lambda form=form: content(report, form),
+                file_name=file_name(report, form),
+                mime=_MIME[form],
+                on_click="ignore",
+                key=f"statement-{form.value}",
                 type="tertiary",
             )
 
