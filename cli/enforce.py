@@ -112,7 +112,7 @@ def regret(
       quartermaster enforce regret --from 2026-11-01 --to 2026-11-15 --json
       quartermaster enforce regret --recorded
     """
-    from enforcer import regret as regrets
+    from analytics import regret as regrets
     from sql.configured import open_configured
 
     if recorded and (from_ is not None or to is not None or step != 1):

@@ -9,7 +9,7 @@ from quartermaster.clock import DAY_MS, HOUR_MS, to_iso
 from quartermaster.errors import InputError
 
 if TYPE_CHECKING:
-    from enforcer.regret import Watched
+    from analytics.regret import Watched
     from enforcer.replay import Replay
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
@@ -42,7 +42,7 @@ def replayed(
     configuration: "Configuration", ledger: "Ledger", name: str, span: tuple[int, int], step: int = 1
 ) -> "tuple[Replay, list[Watched]]":
     """The planner run over a span, a plan every `step` hours, and what became of its would-be victims."""
-    from enforcer.regret import watch
+    from analytics.regret import watch
     from enforcer.replay import replay
 
     with ledger.reading() as cursor, output.progress() as bar:

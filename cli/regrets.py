@@ -8,7 +8,7 @@ from cli import output
 from quartermaster.clock import HOUR_MS, to_iso
 
 if TYPE_CHECKING:
-    from enforcer.regret import Regret, Watched
+    from analytics.regret import Regret, Watched
     from enforcer.replay import Replay
 
 METHOD = (
@@ -34,7 +34,7 @@ def of_replay(done: "Replay") -> dict[str, Any]:
 
 def figures(watched: "Sequence[Watched]") -> dict[str, Any]:
     """How many came back, by rule and kind and together, and each would-be victim."""
-    from enforcer.regret import tally, together
+    from analytics.regret import tally, together
 
     return {
         "by_rule_and_kind": [_figure(each) for each in tally(watched)],

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from analytics.measure import FOREVER_MS, Cursor
+from analytics.regret import Victim
 from enforcer.act.way import ways_of
 from enforcer.book import Book, Told, rows
 from enforcer.freshness import Refusal, heard_ms, stale, thin
@@ -23,21 +24,6 @@ from quartermaster.config.policy import PastUsePart
 # Idleness is counted back so far, and plans before an instant are made from so long before, for their warnings.
 LOOKED_BACK_MS = 3 * DAY_MS
 _SIGNALS = ("activity", "power")
-
-
-@dataclass(frozen=True)
-class Victim:
-    """A workload that a plan would have stopped, at an instant."""
-
-    cluster: str
-    cause: str
-    kind: str
-    name: str  # namespace/name
-    team: str
-    pool: str
-    workload_id: int
-    at_ms: int
-    parts: int
 
 
 @dataclass

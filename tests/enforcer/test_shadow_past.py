@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from analytics.regret import Outcome, tally, together, watch
 from enforcer.freshness import Refusal
 from enforcer.plan import Act, Verdict
-from enforcer.regret import Outcome, tally, together, watch
 from enforcer.replay import Replay, replay
 from enforcer.shadow import Ruling, Shadow
 from quartermaster.clock import HOUR_MS
@@ -234,7 +234,7 @@ def test_each_would_be_victim_is_watched() -> None:
     ],
 )
 def test_outcomes(row: dict[str, int], expected: Outcome) -> None:
-    from enforcer.regret import outcome
+    from analytics.regret import outcome
 
     whole: dict[str, int | None] = {
         "back_ms": None,

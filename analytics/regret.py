@@ -8,12 +8,26 @@ from typing import Any
 import polars as pl
 
 from analytics.measure import Cursor
-from enforcer.book import rows
-from enforcer.replay import Victim
+from analytics.views.rows import rows
 from quartermaster.clock import HOUR_MS
 
 HORIZONS_H = (2, 8, 24)
 _SCHEMA = {"number": pl.Int64, "cluster": pl.String, "workload_id": pl.Int64, "at_ms": pl.Int64}
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A workload that a plan would have stopped, at an instant."""
+
+    cluster: str
+    cause: str
+    kind: str
+    name: str  # namespace/name
+    team: str
+    pool: str
+    workload_id: int
+    at_ms: int
+    parts: int
 
 
 class Outcome(StrEnum):
@@ -53,7 +67,7 @@ class Regret:
 
 def recorded(cursor: Cursor, cluster: str) -> list[Victim]:
     """Whom the plans that are recorded would have stopped."""
-    found = rows(cursor, "victims", {"cluster": cluster}).iter_rows(named=True)
+    found = rows(cursor, "enforce", "victims", cluster=cluster)
     return [Victim(**row) for row in found if row["workload_id"] is not None]
 
 
@@ -65,7 +79,7 @@ def watch(cursor: Cursor, victims: Sequence[Victim]) -> list[Watched]:
         cursor.execute("create or replace temp table victims as from given_rows")
     finally:
         cursor.unregister("given_rows")
-    found = rows(cursor, "returns", {}).iter_rows(named=True)
+    found = rows(cursor, "enforce", "returns")
     return [_watched(each, row) for each, row in zip(victims, found, strict=True)]
 
 
