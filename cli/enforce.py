@@ -1,13 +1,13 @@
 """`quartermaster enforce`: what would be done, in shadow: plans are made and recorded, and nothing is done."""
 
 import os
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli import output
 from cli.acting import carry_out
+from cli.again import Listen, again
 from cli.choice import clusters
 from cli.past import replayed, span_of
 from cli.planned import as_value, instant, plan_at, refuse, ruling, show
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
 
 app = typer.Typer(invoke_without_command=True)
-_EVERY_S = 10.0
+_EVERY = "10s"
 
 
 @app.callback()
@@ -45,6 +45,7 @@ def enforce(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --act: do not ask.")] = False,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    listen: Listen = "",
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Plan what would be taken from whom and why, in shadow: the plan is recorded, and nothing is done.
@@ -65,6 +66,8 @@ def enforce(
     """
     if context.invoked_subcommand is not None:
         return
+    if listen and not watch:
+        raise InputError("--listen goes with --watch", "with --plan or --act it is policy.acting.listen")
     if sum((once, watch, at is not None)) > 1:
         raise InputError("--once, --watch and --at do not go together", "give one of them")
     configuration = _configuration(context)
@@ -78,7 +81,7 @@ def enforce(
     elif at is not None:
         _as_of(configuration, names, instant(at), as_json=as_json)
     elif watch:
-        _watch(configuration, names, as_json=as_json)
+        _watch(configuration, names, listen, as_json=as_json)
     else:
         _once(configuration, names, as_json=as_json)
 
@@ -174,7 +177,7 @@ def _once(configuration: "Configuration", names: list[str], *, as_json: bool) ->
         output.emit_json(values)
 
 
-def _watch(configuration: "Configuration", names: list[str], *, as_json: bool) -> None:
+def _watch(configuration: "Configuration", names: list[str], listen: str, *, as_json: bool) -> None:
     """Plan again and again; what is shown is what is new: a plan that was recorded, or another reason for none."""
     from enforcer.freshness import Refusal, words
     from enforcer.shadow import cycle
@@ -183,8 +186,8 @@ def _watch(configuration: "Configuration", names: list[str], *, as_json: bool) -
 
     kinds: dict[str, tuple[str, ...]] = {}
     with open_configured(configuration) as ledger:
-        while True:
-            began = time.monotonic()
+
+        def look() -> None:
             for name in names:
                 with Patience():  # Ctrl-C waits for the end of a plan, not for the next one
                     made, recorded = cycle(ledger, name, now_ms(), ruling(configuration))
@@ -200,7 +203,8 @@ def _watch(configuration: "Configuration", names: list[str], *, as_json: bool) -
                         output.emit_json(as_value(made))
                     else:
                         output.say(words(made))
-            time.sleep(max(0.0, _EVERY_S - (time.monotonic() - began)))
+
+        again("enforcer", _EVERY, listen, look)
 
 
 def _kind(refusal: "Refusal") -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli import output
+from cli.again import Every, Listen, again
 from cli.choice import clusters
 from cli.session import session
 from quartermaster.clock import HOUR_MS, now_ms, to_iso, to_minute
@@ -43,6 +44,8 @@ def findings(
         str | None,
         typer.Option("--at", help="As of an instant, such as 2026-11-24T12:00:00Z; nothing is noted."),
     ] = None,
+    every: Every = "",
+    listen: Listen = "",
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Look for what somebody should know: idle and stalled workloads, forgotten workspaces, idle guarantees.
@@ -55,21 +58,53 @@ def findings(
       quartermaster findings
       quartermaster findings --team vision --json
       quartermaster findings --at 2026-11-24T12:00:00Z
+      quartermaster findings --every 10m    a service: what is found is noted
     """
-    from analytics.findings import find
-    from analytics.noted import complete_until, note
     from cli.instants import instant as from_text
     from quartermaster.config.load import load_configuration
-    from sql.configured import open_configured
 
-    configuration = load_configuration(session(context).config_path(), os.environ)
+    file = session(context).config_path()
+    if every:
+        if at is not None:
+            raise InputError("--every and --at do not go together", "nothing is noted as of the past")
+        again("findings", every, listen, lambda: _noted(load_configuration(file, os.environ), cluster))
+    configuration = load_configuration(file, os.environ)
     _must_be_known(team, configuration)
     instant = now_ms() if at is None else from_text(at)
     if instant > now_ms():
         raise InputError(f"--at {at}: that is in the future", "name an instant that the ledger has")
+    found, behind = _look(configuration, cluster, instant, notes=at is None)
+    shown = [
+        each for each in found if (team is None or each.team == team) and (about is None or _is(each, about))
+    ]
+    if as_json:
+        output.emit_json([asdict(each) | {"fit": each.fit} for each in shown])
+    else:
+        _print(shown, instant)
+    for name, complete in behind.items():
+        _tell_behind(name, complete)
+
+
+def _noted(configuration: "Configuration", cluster: str | None) -> None:
+    """One round of a service."""
+    instant = now_ms()
+    found, behind = _look(configuration, cluster, instant, notes=True)
+    output.say(f"{to_minute(instant)}: {len(found)} findings")
+    for name, complete in behind.items():
+        _tell_behind(name, complete)
+
+
+def _look(
+    configuration: "Configuration", cluster: str | None, instant: int, *, notes: bool
+) -> "tuple[list[Found], dict[str, int | None]]":
+    """What is found, and noted where the sources are heard; and the clusters where they are behind."""
+    from analytics.findings import find
+    from analytics.noted import complete_until, note
+    from sql.configured import open_configured
+
     found: list[Found] = []
     behind: dict[str, int | None] = {}
-    with open_configured(configuration, read_only=at is not None) as ledger:
+    with open_configured(configuration, read_only=not notes) as ledger:
         ledger.get_ready()
         for name in clusters(configuration, cluster):
             here = find(
@@ -83,18 +118,10 @@ def findings(
             complete = complete_until(ledger, name)
             if complete is None or complete < instant - HOUR_MS:
                 behind[name] = complete
-            elif at is None:
+            elif notes:
                 note(ledger, name, here, instant)
             found += here
-    shown = [
-        each for each in found if (team is None or each.team == team) and (about is None or _is(each, about))
-    ]
-    if as_json:
-        output.emit_json([asdict(each) | {"fit": each.fit} for each in shown])
-    else:
-        _print(shown, instant)
-    for name, complete in behind.items():
-        _tell_behind(name, complete)
+    return found, behind
 
 
 def _tell_behind(cluster: str, complete: int | None) -> None:

@@ -46,6 +46,7 @@ from cli.findings import findings
 from cli.freeze import freeze, thaw
 from cli.init import init
 from cli.keep import keep
+from cli.leash import hold_on
 from cli.metrics import metrics, metrics_file
 from cli.rebalance import rebalance
 from cli.restore import restore
@@ -54,6 +55,7 @@ from cli.session import Session
 from cli.simulate import app as simulate_group
 from cli.sql import sql
 from cli.status import status
+from cli.up import up
 from cli.version import version
 from cli.what_if import what_if
 from cli.why import why
@@ -119,6 +121,7 @@ for _command in (
     findings,
     status,
     doctor,
+    up,
     book,
     offer,
     bookings,
@@ -188,6 +191,7 @@ def run() -> None:
 
     A traceback is shown with --debug alone.
     """
+    hold_on()
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

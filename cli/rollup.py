@@ -1,13 +1,16 @@
 """`quartermaster rollup`: turn what was collected into usage and charges."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import output
+from cli.again import Every, Listen, again
 from cli.session import session
 from quartermaster.clock import now_ms, to_iso
+from quartermaster.errors import InputError
 from quartermaster.text import visible
 
 if TYPE_CHECKING:
@@ -23,10 +26,13 @@ BY_LABELS = "labels"
 
 def rollup(
     context: typer.Context,
+    *,
     everything: Annotated[bool, typer.Option("--all", help="Write every hour anew.")] = False,
     clusters: Annotated[
         list[str] | None, typer.Option("--cluster", help="Only this cluster; may be repeated.")
     ] = None,
+    every: Every = "",
+    listen: Listen = "",
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Write the usage of the hours that all sources have passed, and what it costs.
@@ -39,7 +45,21 @@ def rollup(
       quartermaster rollup                  what is new, of all clusters
       quartermaster rollup --cluster demo   of one cluster
       quartermaster rollup --all            every hour anew
+      quartermaster rollup --every 5m       a service
     """
+
+    def work() -> None:
+        _roll_up(session(context).config_path(), clusters, everything=everything, as_json=as_json)
+
+    if not every:
+        work()
+        return
+    if everything:
+        raise InputError("--every and --all do not go together", "give --all alone, once")
+    again("rollup", every, listen, work)
+
+
+def _roll_up(file: Path, clusters: list[str] | None, *, everything: bool, as_json: bool) -> None:
     from analytics.money.budgets import burn_down, record_alerts
     from analytics.money.charges import charge
     from analytics.money.corrections import correct
@@ -49,7 +69,7 @@ def rollup(
     from sql.configured import open_configured
     from sql.declare import declare
 
-    configuration = load_configuration(session(context).config_path(), os.environ)
+    configuration = load_configuration(file, os.environ)
     time_zone, now = configuration.business.time_zone, now_ms()
     with (
         open_configured(configuration) as ledger,

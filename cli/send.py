@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import output
+from cli.again import Listen, again
 from cli.session import session
 from quartermaster.clock import now_ms, to_iso
 from quartermaster.errors import ConfigurationError, InputError, LedgerError
-from quartermaster.interrupt import obey
 
 if TYPE_CHECKING:
     from analytics.reports.sending.parcel import Parcel
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from quartermaster.config.model import Configuration
     from sql.ledger import Ledger
 
-_LOOKED_EVERY_S = 30
+_LOOKED_EVERY = "30s"
 
 
 def send(
@@ -35,6 +34,7 @@ def send(
             "--preview", help="Write what is sent next, and to whom, into this folder; send nothing."
         ),
     ] = None,
+    listen: Listen = "",
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Send the reports of reports.sending when they are due, until Ctrl-C.
@@ -62,24 +62,25 @@ def send(
         if preview is not None:
             _preview(ledger, configuration, preview, as_json=as_json)
             return
-        while True:
-            refused = _round(ledger, configuration, as_json=as_json)
-            if once:
-                raise typer.Exit(int(refused))
-            for _ in range(_LOOKED_EVERY_S):
-                obey()
-                time.sleep(1)
+        if once:
+            raise typer.Exit(int(_once(ledger, configuration, as_json=as_json)))
+        again("reports", _LOOKED_EVERY, listen, lambda: _round(ledger, configuration, as_json=as_json))
+
+
+def _once(ledger: "Ledger", configuration: "Configuration", *, as_json: bool) -> bool:
+    """One round; whether a letter was refused, or the ledger did not answer."""
+    try:
+        return _round(ledger, configuration, as_json=as_json)
+    except LedgerError as error:
+        output.complain(error)
+        return True
 
 
 def _round(ledger: "Ledger", configuration: "Configuration", *, as_json: bool) -> bool:
-    """One round, told; whether a letter was refused."""
+    """One round, told; whether a letter was refused. Raises LedgerError."""
     from analytics.reports.sending.round import Postman
 
-    try:
-        outcomes = Postman(ledger, configuration, _carrier(configuration), now_ms).round(now_ms())
-    except LedgerError as error:
-        output.complain(error)  # the ledger may be back in the next round
-        return True
+    outcomes = Postman(ledger, configuration, _carrier(configuration), now_ms).round(now_ms())
     for each in outcomes:
         _tell(each, as_json=as_json)
     return any(each.phase == "refused" for each in outcomes)
@@ -143,7 +144,7 @@ def _preview(ledger: "Ledger", configuration: "Configuration", folder: Path, *, 
             each.next[:16].replace("T", " "),
             each.audience,
             each.channel,
-            each.words or "\n".join(each.files),
+            each.words or ", ".join(each.files),
         )
         for each in letters
     ]
