@@ -48,7 +48,7 @@ def up(
     \b
     Examples:
       quartermaster up
-      quartermaster up --parts                which parts, and where they tell of their health
+      quartermaster up --parts                which parts, and where their health is told
       quartermaster up --without dashboard
       curl -s localhost:9505/status           how each part is
     """

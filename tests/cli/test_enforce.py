@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -261,13 +262,13 @@ def test_a_plan_is_recorded_once_shown_and_watched(
     instants = iter([m(360) + 10_000, m(360) + 20_000, m(364), m(365)])
     rounds: list[float] = []
 
-    def sleep(seconds: float) -> None:
-        rounds.append(seconds)
+    def sleep(until_s: float) -> None:
+        rounds.append(until_s - time.monotonic())
         if len(rounds) == 4:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(enforce, "now_ms", lambda: next(instants))
-    monkeypatch.setattr(enforce.time, "sleep", sleep)
+    monkeypatch.setattr(again, "wait_until", sleep)
     code, told = say("enforce", "--watch")
     assert code == 130
     # the warning counts as sent from now on; then the ledger is too old, which is said once
