@@ -34,9 +34,9 @@ def _menu(viewer: Viewer) -> None:
     """Below the pages: who is signed in, by which roles, and the way out."""
     if STANDING.sign_in in {None, "local"}:
         return
-    with st.sidebar.container(key="who"):
+    with st.sidebar.container(key="who", gap="xsmall"):
         st.text(viewer.called)
-        st.caption(", ".join(sorted(role.value for role in viewer.roles)) or "no role")
+        st.text(", ".join(sorted(role.value for role in viewer.roles)) or "no role")
         if STANDING.sign_in == "oidc" and st.button("Sign out", icon=":material/logout:", type="tertiary"):
             st.logout()
 

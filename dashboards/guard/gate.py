@@ -155,7 +155,7 @@ class Gate:
         part, now_ms = self._entrance.part, self._now_ms()
         identity = None if claims is None or part.oidc is None else identity_of(claims, part.oidc.claims)
         end_ms = 0 if claims is None else until_ms(claims, part, now_ms)
-        others = [each for each in headers if each[0] == b"set-cookie"]
+        others = [each for each in headers if each[0] == b"set-cookie" and not is_of_people(each[1])]
         if identity is None or end_ms <= now_ms:
             asked = bool(scope["query_string"])  # a provider that signed somebody out sends them here as well
             await self._say(send, words.FAILED if asked else words.SIGNED_OUT, others)
