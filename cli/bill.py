@@ -65,6 +65,7 @@ def sections(report: "Report", width: int, *, unicode: bool = True) -> list[Rend
 
     found: list[RenderableType] = [
         Text(_heading(report), style="bold"),
+        *([Text(report.closed.words)] if report.closed else []),
         Text(""),
         Text(visible(headline(report))),
         *([Text(visible(changed(report)))] if report.change else []),

@@ -33,7 +33,9 @@ def import_file(
     period: Period,
     number: Annotated[str, typer.Option("--number", "-n", help="The invoice's number.")],
     issuer: Annotated[str, typer.Option("--issuer", help="Who sent it.")] = "",
-    cluster: Annotated[str, typer.Option("--cluster", help="The cluster, where the file names none.")] = "",
+    cluster: Annotated[
+        str, typer.Option("--cluster", help="The cluster, where the file names none and there are several.")
+    ] = "",
     sku: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +59,7 @@ def import_file(
 
     \b
     Examples:
-      quartermaster invoice import nov.csv -p 2026-11 -n R-4711 --cluster main
+      quartermaster invoice import nov.csv -p 2026-11 -n R-4711
       quartermaster invoice import nov.parquet -p 2026-11 -n 88 --cluster main
     """
     from analytics.money.invoicefile import Reading, read_file, understand
@@ -71,6 +73,9 @@ def import_file(
     models = dict(_pair(each) for each in sku or ())
     configuration = _configuration(context)
     business = configuration.business
+    clusters = [each.name for each in configuration.clusters]
+    if not cluster and len(clusters) == 1:
+        cluster = clusters[0]
     reading = Reading(business.time_zone, business.currency, cluster, models)
     understood = understand(read_file(file), reading)
     invoice = Invoice(number, issuer, file.name, understood.lines, share)
@@ -91,6 +96,7 @@ def import_file(
                 "total": found.total,
                 "currency": found.currency,
                 "trued_up": found.trued_up,
+                "like": found.like,
                 "days": list(found.charged.changed_days),
                 "left_out_rows": understood.left_out,
                 "left_out_amount": understood.left_out_amount,
@@ -99,6 +105,11 @@ def import_file(
         return
     output.say(f"{number}: {found.total:,.2f} {found.currency} for {period}")
     output.say(f"the books differ from the card by {found.trued_up:,.2f} {found.currency} because of it")
+    if found.like is not None:
+        output.say(
+            f"{found.like} asks for the same in {period}: if it is the same invoice, take one out with "
+            "quartermaster invoice withdraw"
+        )
     if understood.left_out:
         output.say(f"{understood.left_out:,} rows are of no GPU model that was named, or taxes: left out")
 

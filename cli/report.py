@@ -38,6 +38,12 @@ def report(
     *,
     week: Annotated[str | None, typer.Option("--week", "-w", help="ISO week, as 2026-W48.")] = None,
     month: Annotated[str | None, typer.Option("--month", "-m", help="Calendar month, as 2026-11.")] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period", "-p", help="Period of the books, as 2026-11, or FY2026-P11 of a fiscal calendar."
+        ),
+    ] = None,
     audience: Annotated[
         str | None,
         typer.Option("--audience", "-a", help="managers, finance, 'team NAME' or 'department NAME'."),
@@ -49,9 +55,10 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write into this file.")] = None,
 ) -> None:
-    """Print a week's or month's bill: who held what, what stood idle, what it cost, and what to do.
+    """Print a week's, month's or period's bill: who held what, what stood idle, what it cost, and what to do.
 
-    Without --week and --month it is the last complete week; where none is complete, the current one, provisional.
+    Without --week, --month and --period it is the last complete week; where none is complete, the current one,
+    provisional. A closed period's bill names its number and hash, a team's its statement.
     Finance reads cost centres, accounts and corrections beside it.
 
     \b
@@ -59,31 +66,35 @@ def report(
       quartermaster report                              the last complete week
       quartermaster report -w 2026-W48 --team vision    one team's bill
       quartermaster report -m 2026-11 -a finance        a month, as finance reads it
+      quartermaster report -p FY2026-P11 -t vision      a fiscal period
       quartermaster report -f pdf -o report.pdf         a page to send around
       quartermaster report --json | jq .by_team         docs/report.md
       quartermaster report send --once                  send what is due
     """
     if context.invoked_subcommand is not None:
         return
+    from analytics.money.periods import calendar_of
     from analytics.reports import made
     from analytics.reports.span import month as of_month
-    from analytics.reports.span import span_of
+    from analytics.reports.span import of_period, span_of
     from analytics.reports.weekly import latest
     from quartermaster.clock import now_ms
     from quartermaster.config.load import load_configuration
     from sql.ledger import open_ledger
 
-    if week and month:
-        raise InputError("--week and --month are two spans", "name one of them")
+    if sum(each is not None for each in (week, month, period)) > 1:
+        raise InputError("--week, --month and --period are spans each", "name one of them")
     reader = _reader(audience, team)
     configuration = load_configuration(session(context).config_path(), os.environ)
     time_zone = configuration.business.time_zone
     place = configuration.ledger
     with open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
-        if month:
+        if period is not None:
+            span = of_period(period, calendar_of(configuration.business))
+        elif month is not None:
             span = of_month(month, time_zone)
         else:
-            span = span_of(week, time_zone) if week else latest(ledger, "week", time_zone)
+            span = latest(ledger, "week", time_zone) if week is None else span_of(week, time_zone)
         found = made.report(ledger, span, reader, time_zone=time_zone, now_ms=now_ms())
     deliver(found, Format.json if as_json else form, file)
 
@@ -111,12 +122,10 @@ def deliver(found: "Report", form: Format, file: Path | None) -> None:
             )
         typer.echo(content, nl=False)
         return
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InputError(
-            f"{file}: it cannot be written: {error.strerror}", "name another with --output"
-        ) from error
+    from analytics.finance.written import whole_file
+
+    with whole_file(file) as sink:
+        sink.write(content)
     typer.echo(f"{file}: the bill of {found.span}", err=True)
 
 

@@ -1,5 +1,6 @@
 """Prices by command: a rate card of its own, beside those of the configuration, in force from an instant."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -10,11 +11,12 @@ from quartermaster.clock import HOUR_MS, to_datetime, to_iso
 from quartermaster.config.model import Configuration
 from quartermaster.config.prices import RateCardPart
 from quartermaster.errors import InputError
+from quartermaster.team import glob_matches
 from quartermaster.timeline import Span
 from sql.closed import closed_books
 from sql.declared import card_row
 from sql.ledger import Cursor, Ledger
-from sql.pricelists import RATES, new_versions, price_lists, rate_rows
+from sql.pricelists import RATES, PriceLine, new_versions, price_lists, rate_rows
 
 COMMAND = "command"
 
@@ -35,8 +37,8 @@ def set_prices(
     """Put a card in force from the instant on, with its prices and terms; one of that name ends there.
 
     Usage rows end at the instant, so that no hour has two prices. Raises InputError for a card without an author, one
-    that the configuration has, an instant in closed books, one at which usage can no longer be cut, and one before
-    what is set already.
+    that the configuration has or that has no price for a GPU model in use, an instant in closed books, one at which
+    usage can no longer be cut, and one before what is set already.
     """
     if not card.author.strip():
         raise InputError("who sets prices says who they are", "give --author")
@@ -47,6 +49,7 @@ def set_prices(
     with ledger.exclusive("declare"), ledger.reading() as cursor:
         refuse_instant(cursor, start_ms)
         content = card_row(card, configuration, COMMAND)
+        _require_prices(cursor, card.card, content["prices"], min(start_ms, now_ms))
         versions = _versions(cursor, content["card_id"])
         if later := [row for row in versions if row["start_at"] > start_ms]:
             starts = to_iso(max(row["start_at"] for row in later))
@@ -99,6 +102,25 @@ def refuse_instant(cursor: Cursor, instant_ms: int) -> None:
             f"the samples of the hour of {to_iso(instant_ms)} are gone: its usage cannot be cut within it",
             f"the next instant that works is {to_iso(hour_ms + HOUR_MS)}",
         )
+
+
+def _require_prices(cursor: Cursor, card: str, lines: Iterable[PriceLine], instant_ms: int) -> None:
+    """Raise InputError where no line matches a GPU model that was there in the week before the instant, or since."""
+    used = cursor.execute(
+        "select distinct cluster, coalesce(pool, ''), coalesce(model, '') from usage_daily "
+        "where business_day >= strftime(?::timestamptz - interval 7 day, '%Y-%m-%d') order by all",
+        [to_datetime(instant_ms)],
+    ).fetchall()
+    # what has a MIG profile is priced by the lines for all profiles where none names its own
+    globs = [(line.cluster, line.pool, line.model) for line in lines if line.profile == "*"]
+    for named in used:
+        if not any(all(map(glob_matches, glob, named)) for glob in globs):
+            cluster, pool, model = named
+            raise InputError(
+                f"card {card!r} has no price for {model or 'an unknown GPU'} in pool {pool or '(none)'} of cluster "
+                f"{cluster}, which has usage",
+                'add a line for it, or {gpu_hour: "…"} as the last one, for whatever else there is',
+            )
 
 
 def _versions(cursor: Cursor, card_id: int) -> list[dict[str, Any]]:

@@ -83,7 +83,9 @@ def whole_file(file: Path) -> Generator[IO[bytes]]:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{file.name[:60]}.", dir=file.parent)
     except OSError as error:
-        raise InputError(f"{file}: it cannot be written: {error.strerror}", "name another file") from error
+        raise InputError(
+            f"{file}: it cannot be written: {error.strerror or error}", "name another file"
+        ) from error
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as sink:
@@ -93,7 +95,9 @@ def whole_file(file: Path) -> Generator[IO[bytes]]:
         part.chmod(0o666 & ~_umask())
         part.replace(file)
     except OSError as error:
-        raise InputError(f"{file}: it cannot be written: {error.strerror}", "see to the disk") from error
+        raise InputError(
+            f"{file}: it cannot be written: {error.strerror or error}", "see to the disk"
+        ) from error
     finally:
         part.unlink(missing_ok=True)
 

@@ -67,6 +67,10 @@ def raise_dispute(
                 f"line {charge_id} is no cost of a team", "dispute a line that a team owes something for"
             )
         left = line["amount"] - sum(taken, Decimal(0))
+        if not left:
+            raise InputError(
+                f"line {charge_id} is disputed as a whole already", "quartermaster dispute list has it"
+            )
         wanted = left if amount is None else amount
         if not 0 < wanted <= left or wanted != wanted.quantize(CENT):
             raise InputError(

@@ -47,16 +47,35 @@ def read_file(file: Path) -> Sequence[Row]:
             raise InputError(f"{file}: it is larger than 1 GiB", "import it in parts")
         if file.suffix.lower() == ".parquet":
             return pl.read_parquet(file).to_dicts()
-        return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"), newline="")))
+        return _of_csv(file.read_text(encoding="utf-8-sig"), file)
     except OSError as error:
         raise InputError(f"{file}: it cannot be read: {error.strerror}", "name another") from error
     except (UnicodeDecodeError, csv.Error, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: it is neither CSV in UTF-8 nor Parquet", "export it again") from error
 
 
+def _of_csv(text: str, file: Path) -> Sequence[Row]:
+    table = csv.DictReader(io.StringIO(text, newline=""))
+    columns = list(table.fieldnames or ())
+    if doubled := sorted({name for name in columns if columns.count(name) > 1}):
+        raise InputError(f"{file}: it has two columns {doubled[0]!r}", "leave one of them out")
+    rows: list[Row] = []
+    for number, row in enumerate(table, 2):
+        if None in row:
+            raise InputError(
+                f"{file}: row {number} has more than the {len(columns)} columns of its first row "
+                f"({', '.join(columns)})",
+                "separate by commas, and write an amount as 1234.56",
+            )
+        rows.append(row)
+    return rows
+
+
 def understand(rows: Sequence[Row], reading: Reading) -> Understood:
     """The rows as lines of an invoice. Raises InputError, with the row's number, for what cannot be understood."""
-    columns = set(rows[0]) if rows else set[str]()
+    if not rows:
+        raise InputError("the file has no row below its first", "export it again")
+    columns = set(rows[0])
     if columns >= _FOCUS:
         return _of_focus(rows, reading)
     if columns >= _OWN:
@@ -64,7 +83,7 @@ def understand(rows: Sequence[Row], reading: Reading) -> Understood:
             tuple(_own(row, number, reading) for number, row in enumerate(rows, 2)), 0, Decimal(0)
         )
     raise InputError(
-        f"the file has the columns {', '.join(sorted(map(str, columns))) or '(none)'}",
+        f"the file has the columns {', '.join(sorted(columns))}",
         "it needs model and amount (cluster, day, currency as well), or FOCUS's BilledCost, BillingCurrency and "
         "ChargePeriodStart",
     )

@@ -58,6 +58,7 @@ class Imported:
     currency: str
     trued_up: Decimal  # what its lines differ from the card by, over its models and days
     charged: Charged
+    like: str | None  # another invoice of the period that asks for the same
 
 
 def import_invoice(
@@ -74,6 +75,7 @@ def import_invoice(
             by_day = spread(invoice, found.period)
             _require_known(cursor, found.period, by_day)
             revision, days_before = _before(cursor, name, invoice.number)
+            like = _like(list_invoices(cursor), name, invoice.number, by_day)
         rows = [
             _row(name, invoice, line)
             | {
@@ -89,7 +91,7 @@ def import_invoice(
     charged = charge(ledger, now_ms, calendar.time_zone, days)
     with ledger.reading() as cursor:
         trued_up = _trued_up(cursor, by_day)
-    return Imported(found.period, invoice.total, by_day[0].currency, trued_up, charged)
+    return Imported(found.period, invoice.total, by_day[0].currency, trued_up, charged, like)
 
 
 def withdraw_invoice(
@@ -187,6 +189,17 @@ def _require_known(cursor: Cursor, period: Period, lines: Sequence[InvoiceLine])
                 f"the invoice is in {line.currency}, the card of {line.model} in {', '.join(sorted(currencies))}",
                 "import it in the card's currency",
             )
+
+
+def _like(known: pl.DataFrame, name: str, number: str, lines: Sequence[InvoiceLine]) -> str | None:
+    """Another invoice of the period with as many lines over the same days, and the same total."""
+    days = sorted(str(line.day) for line in lines)
+    same = (name, len(lines), days[0], days[-1], sum(line.amount for line in lines), lines[0].currency)
+    columns = ("period", "lines", "first_day", "last_day", "total", "currency")
+    for row in known.iter_rows(named=True):
+        if row["invoice"] != number and tuple(row[column] for column in columns) == same:
+            return row["invoice"]
+    return None
 
 
 def _before(cursor: Cursor, name: str, number: str) -> tuple[int, set[str]]:

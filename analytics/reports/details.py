@@ -103,6 +103,21 @@ class CorrectionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """The closing of the period that the span is: its number, its manifest's hash, and the one team's statement."""
+
+    number: int
+    sha256: str
+    statement: str  # "" for several teams, and for a team that has none
+
+    @property
+    def words(self) -> str:
+        """The same in one sentence."""
+        statement = f", statement {self.statement}" if self.statement else ""
+        return f"Books closed with number {self.number}{statement}, SHA-256 {self.sha256}"
+
+
+@dataclass(frozen=True, slots=True)
 class Books:
     """The span as finance reads it: every line of cost is in one of the accounts, once."""
 

@@ -8,6 +8,7 @@ from quartermaster.clock import to_iso
 from quartermaster.parts import GPU_PARTS
 
 VERSION = 1
+_OF_UNIT = {"week": "weekly", "month": "monthly", "period": "periodic"}
 
 Document = dict[str, object]
 
@@ -15,7 +16,7 @@ Document = dict[str, object]
 def to_document(report: Report) -> Document:
     """The report in plain values: money as decimal strings, or null without a price; instants in ISO 8601."""
     return {
-        "report": f"{report.unit}ly",
+        "report": _OF_UNIT[report.unit],
         "version": VERSION,
         "week": report.span if report.unit == "week" else None,
         "unit": report.unit,
@@ -104,6 +105,13 @@ def to_document(report: Report) -> Document:
         ],
         "change": _change(report),
         "books": _books(report),
+        "closed": None
+        if report.closed is None
+        else {
+            "number": report.closed.number,
+            "sha256": report.closed.sha256,
+            "statement": report.closed.statement or None,
+        },
         "notes": list(report.notes),
     }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from analytics.reports.audience import Audience, Kind
-from analytics.reports.details import Books, Change, DeedRow, LentRow
+from analytics.reports.details import Books, Change, Closed, DeedRow, LentRow
 from analytics.reports.span import Unit
 from quartermaster.clock import HOUR_MS
 from quartermaster.parts import GPU_PARTS
@@ -224,6 +224,7 @@ class Report:
     deeds: tuple[DeedRow, ...] = ()
     change: Change | None = None  # None: no span before it has charges, or this one is provisional
     books: Books | None = None  # for finance
+    closed: Closed | None = None  # None: the span is no period, or its books are open
 
     @property
     def whole(self) -> bool:

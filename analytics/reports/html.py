@@ -67,6 +67,11 @@ def cards(figures: Sequence[summary.Card], footnote: str = "") -> str:
     return _piece("cards", figures, footnote)
 
 
+def sentences(told: Sequence[str]) -> str:
+    """Sentences as a list."""
+    return _piece("sentences", told)
+
+
 def legend(rows: Sequence[summary.LegendRow]) -> str:
     """A chart's legend, which wraps."""
     return _piece("legend", rows)

@@ -10,7 +10,7 @@ from analytics.reports import rows
 from analytics.reports.audience import MANAGERS, Audience, Kind
 from analytics.reports.books import books
 from analytics.reports.change import change, spans_before
-from analytics.reports.details import DeedRow, LentRow
+from analytics.reports.details import Closed, DeedRow, LentRow
 from analytics.reports.figures import ZERO, Report, WonBack, millionths
 from analytics.reports.notes import notes
 from analytics.reports.queries import Queries, Row, split_of
@@ -96,6 +96,7 @@ class _Common:
     lending: Sequence[LentRow]
     deeds: Sequence[Row]
     gaps: Sequence[tuple[str, str, int, int]]
+    closing: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ def _common(queries: Queries, prices: Prices, scope: Scope, time_zone: str, now_
         lending=_lending(queries.rows("lending"), scope),
         deeds=[*queries.rows("deeds"), *({**row, "result": "would"} for row in queries.rows("would"))],
         gaps=[(row["covers"], row["reason"], row["nodes"], row["gaps"]) for row in queries.rows("gaps")],
+        closing=queries.rows("closing"),
     )
 
 
@@ -291,7 +293,15 @@ def _report(common: _Common, draft: _Draft, named: Named) -> Report:
             draft.moves, [row for row in common.past if ours(row["team"])], common.past_spans, named.names
         ),
         books=books(common.queries) if draft.audience.kind is Kind.FINANCE else None,
+        closed=_closed(common.closing, teams),
     )
+
+
+def _closed(closing: Sequence[Row], teams: Sequence[str] | None) -> Closed | None:
+    if not closing:
+        return None
+    own = [row["statement"] for row in closing if teams is not None and list(teams) == [row["team"]]]
+    return Closed(closing[0]["number"], closing[0]["sha256"], "".join(own))
 
 
 def _won_back(stops: Iterable[Stop], teams: Sequence[str] | None) -> WonBack | None:

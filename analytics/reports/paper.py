@@ -53,7 +53,6 @@ def _told(report: Report) -> Told:
     made = to_datetime(report.generated_at_ms)
     unit = report.currency or "GPU-hours"
     whose = legible.name(summary.whose(report))
-    about = f"{summary.span_words(report)} · {whose} · days of {report.time_zone}"
     won = (("In this " + report.unit, report.won_back), ("Since it was installed", report.won_ever))
     bars, colours = summary.day_bars(report), theme.palette("light")
     hours = summary.split_hours(report)
@@ -64,7 +63,7 @@ def _told(report: Report) -> Told:
         "provisional": report.provisional,
         "state": "Provisional" if report.provisional else f"Complete {report.unit}",
         "heading": f"GPU {'cost and use' if report.priced else 'use'}, {summary.period(report)}",
-        "about": f"{about} · amounts in {unit}" if report.priced else about,
+        "about": legible.sentence(" · ".join(summary.facts(report))),
         "headline": legible.sentence(summary.headline(report)),
         "changed": legible.sentence(changed(report)),
         "cards": [

@@ -1,4 +1,4 @@
-"""Spans: the week or the month that a report tells, and the ones before it that it is compared with."""
+"""Spans: the week, month or period of the books that a report tells, and those before it that it is compared with."""
 
 import re
 from dataclasses import dataclass
@@ -6,17 +6,19 @@ from datetime import date, timedelta
 from typing import Literal
 
 from analytics.business import Day, Week, business_day, days_between, iso_week, week_at, zone
+from analytics.money.calendar import MONTH, Calendar
 from quartermaster.clock import to_datetime
 from quartermaster.errors import InputError
 
-Unit = Literal["week", "month"]
-PAST = {"week": 4, "month": 3}  # how many spans before it a change is measured against
+Regular = Literal["week", "month"]  # what every business has, whatever its calendar
+Unit = Regular | Literal["period"]
+PAST = {"week": 4, "month": 3, "period": 3}  # how many spans before it a change is measured against
 _MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive business days: an ISO week (`2026-W48`) or a calendar month (`2026-11`)."""
+    """Consecutive business days: an ISO week (`2026-W48`), a calendar month (`2026-11`), a period (`FY2026-P11`)."""
 
     name: str
     unit: Unit
@@ -56,24 +58,38 @@ def of_week(week: Week) -> Span:
     return Span(week.week, "week", week.days, past)
 
 
+def of_period(text: str, calendar: Calendar) -> Span:
+    """The span of a period of the books. Raises InputError for a name that the calendar does not have."""
+    found = calendar.named(text)
+    if calendar.kind == MONTH:
+        return month(text, calendar.time_zone)
+    past: list[str] = []
+    day = found.start_day
+    for _ in range(PAST["period"]):
+        day = calendar.of_day((date.fromisoformat(day) - timedelta(days=1)).isoformat()).start_day
+        past.insert(0, day)
+    return Span(found.period, "period", tuple(found.days), tuple(past))
+
+
 def month(text: str, time_zone: str) -> Span:
     """The span of a calendar month (`2026-11`) of business days. Raises InputError for text that is none."""
     found = _MONTH.fullmatch(text)
     if found is None:
         raise InputError(f"{text!r} is no month", "write it as 2026-11")
-    first = date(int(found[1]), int(found[2]), 1)
-    begin, end = (business_day(day.isoformat(), time_zone) for day in (first, _months_from(first, 1)))
+    begin = business_day(f"{text}-01", time_zone)
+    first = date.fromisoformat(begin.day)
+    end = business_day(_months_from(first, 1).isoformat(), time_zone)
     past = tuple(_months_from(first, -back).isoformat() for back in range(PAST["month"], 0, -1))
     return Span(text, "month", tuple(days_between(begin.start_ms, end.start_ms, time_zone)), past)
 
 
-def last_before(instant_ms: int, unit: Unit, time_zone: str) -> Span:
+def last_before(instant_ms: int, unit: Regular, time_zone: str) -> Span:
     """The last span of the unit that had ended at the instant."""
     here = at(instant_ms, unit, time_zone)
     return at(here.start_ms - 1, unit, time_zone)
 
 
-def at(instant_ms: int, unit: Unit, time_zone: str) -> Span:
+def at(instant_ms: int, unit: Regular, time_zone: str) -> Span:
     """The span in which the instant lies."""
     if unit == "week":
         return of_week(week_at(instant_ms, time_zone))

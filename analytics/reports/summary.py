@@ -42,9 +42,11 @@ def whose(report: Report) -> str:
 
 
 def period(report: Report) -> str:
-    """The span in words: `week 48`, `November 2026`."""
+    """The span in words: `week 48`, `November 2026`, `period FY2026-P11`."""
     if report.unit == "week":
         return f"week {int(report.span[-2:])}"
+    if report.unit == "period":
+        return f"period {report.span}"
     return f"{date.fromisoformat(report.days[0]):%B %Y}"
 
 
@@ -56,13 +58,17 @@ def heading(report: Report) -> str:
 def facts(report: Report) -> tuple[str, ...]:
     """What every figure stands on: the days, whose they are, in which zone and currency."""
     told = span_words(report), whose(report), f"days of {report.time_zone}"
-    return (*told, f"amounts in {report.currency}") if report.priced else told
+    told = (*told, f"amounts in {report.currency}") if report.priced else told
+    return told if report.closed is None else (*told, report.closed.words)
 
 
 def headline(report: Report) -> str:
     """One sentence: what the week cost (or held, without prices) and how much of it stood idle."""
     split, idle, free = report.split, report.split.idle, report.split.unallocated
     subject = whose(report) if report.some else "The fleet"
+    if report.some and not split.held.pms:
+        owes = f" and owes {money(report, report.billed, 0)}" if report.priced else ""
+        return f"{subject} held no GPU{owes}."
     if not report.priced:
         had = f"{subject} {'held' if report.some else 'had'} {hours(split.capacity)} GPU-hours"
         return f"{had}; {hours(idle)} of them ({share(idle.pms, split.capacity.pms)}) stood idle while held."

@@ -6,7 +6,7 @@ from analytics.reports.audience import team as of_team
 from analytics.reports.figures import Report
 from analytics.reports.made import report
 from analytics.reports.queries import report_sql
-from analytics.reports.span import Span, Unit, at, last_before, of_week
+from analytics.reports.span import Regular, Span, at, last_before, of_week
 from analytics.reports.workloads import IDLEST
 from analytics.scope import ALL, Scope
 from quartermaster.errors import InputError
@@ -40,7 +40,7 @@ def latest_week(ledger: Ledger, time_zone: str = "UTC") -> str:
     return latest(ledger, "week", time_zone).name
 
 
-def latest(ledger: Ledger, unit: Unit, time_zone: str = "UTC") -> Span:
+def latest(ledger: Ledger, unit: Regular, time_zone: str = "UTC") -> Span:
     """The same of weeks or months."""
     last = ledger.query("select max(business_day) as day from usage_daily").item()
     if last is None:

@@ -83,7 +83,7 @@ def _summary(sheet: Sheet, report: Report, formats: Mapping[str, Shape]) -> None
     sheet.hide_gridlines(2)
     sheet.set_column(0, 0, 34)
     sheet.set_column(1, 1, 90)
-    at = f"{summary.span_words(report)} · {summary.whose(report)} · days of {report.time_zone}"
+    at = " · ".join(summary.facts(report))
     sheet.write_string(
         0, 0, f"GPU {'cost and use' if report.priced else 'use'}, {summary.period(report)}", formats["title"]
     )

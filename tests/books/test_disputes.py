@@ -83,6 +83,8 @@ def test_a_line_is_not_disputed_for_more_than_it_is(closed: Books) -> None:
     with pytest.raises(InputError, match=r"3\.000000 EUR of it are left"):
         dispute(closed, "5")
     assert dispute(closed).amount == 3
+    with pytest.raises(InputError, match="as a whole already"):
+        dispute(closed)
     with closed.ledger.reading() as cursor:
         (first, _) = disputes(cursor)
     with pytest.raises(InputError, match="cannot be credited"):

@@ -175,7 +175,13 @@ def test_focus(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("a,b\n1,2\n", "columns a, b"),
-        ("", "columns \\(none\\)"),
+        ("", "no row below its first"),
+        ("model,amount\n", "no row below its first"),
+        (
+            "Model;Betrag\nX;12000,00\n",
+            "row 2 has more than the 1 columns of its first row \\(Model;Betrag\\)",
+        ),
+        ("model,amount,model\nX,1,Y\n", "two columns 'model'"),
         ("model,amount\nX,1.2.3\n", "row 2: '1.2.3' is no amount"),
         ("model,amount\nX,NaN\n", "'NaN' is no amount"),
         ("model,amount\n,1\n", "row 2 has no model"),
@@ -199,3 +205,9 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     for name in ("a.parquet", "b.csv", "c.csv"):
         with pytest.raises(InputError):
             read_file(tmp_path / name)
+
+
+def test_the_same_under_another_number_is_told(charged: Books) -> None:
+    assert bring(charged, line("19")).like is None
+    assert bring(charged, line("19")).like is None  # again: it replaces itself
+    assert bring(charged, line("19"), number="R-2").like == "R-1"

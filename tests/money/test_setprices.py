@@ -146,3 +146,17 @@ def test_a_broken_card_is_refused_with_its_line(configuration: Configuration, te
     with pytest.raises(BrokenConfigurationError) as error:
         read_card(text, "card.yaml", configuration)
     assert told in error.value.what
+
+
+def test_a_card_without_a_price_for_what_is_there_is_refused(
+    ledger: Ledger, configuration: Configuration
+) -> None:
+    books = Books(ledger)
+    books.usage(cluster="demo", pool="training", model="Tesla T4")
+    books.fill()
+    text = "card: sale\nauthor: finance\nprices: [{model: '*H100*', gpu_hour: '2'}]\n"
+    with pytest.raises(InputError, match="no price for Tesla T4 in pool training of cluster demo"):
+        set_prices(ledger, configuration, card(configuration, text), AT, AT)
+    set_prices(ledger, configuration, card(configuration), AT, AT)
+    week = 7 * 24 * HOUR_MS
+    set_prices(ledger, configuration, card(configuration, text), AT + 2 * week, AT + 2 * week)  # it is gone

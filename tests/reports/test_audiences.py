@@ -1,17 +1,28 @@
 """For whom a report is: the same ledger, told to managers, finance, a department and a team."""
 
+import io
+from datetime import date
 from decimal import Decimal
 
 import pytest
+from pypdf import PdfReader
 
+from analytics.money.calendar import WEEKS, Calendar
+from analytics.money.close import close
+from analytics.money.ready import Terms
 from analytics.reports import audience
 from analytics.reports.audience import MANAGERS, Audience, Kind
+from analytics.reports.details import Closed
 from analytics.reports.figures import GPU_HOUR_PMS, Report
+from analytics.reports.forms import Form, written
 from analytics.reports.made import report, reports, teams_of
-from analytics.reports.span import span_of
+from analytics.reports.span import month as of_month
+from analytics.reports.span import of_period, span_of
+from cli.bill import text as in_words
 from quartermaster.clock import from_iso
 from quartermaster.errors import InputError
 from sql.ledger import Ledger
+from tests.money.books import Books
 from tests.reports.conftest import MONTH, WEEK
 
 NOW = from_iso("2026-12-01T06:00:00Z")
@@ -73,6 +84,48 @@ def test_a_month_is_its_days(quarter: Ledger) -> None:
     assert month.split.capacity.pms == 16 * 24 * 30 * GPU_HOUR_PMS
     assert month.pool_cost == 16 * 24 * (22 * 2 + 8 * Decimal("2.5"))
     assert month.pool_cost_before == 16 * 24 * 31 * 2
+
+
+@pytest.mark.parametrize("text", ["0000-01", "0001-01", "1999-12", "2199-12", "9999-12", "2026-13"])
+def test_a_month_that_nobody_bills_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        of_month(text, "UTC")
+
+
+def test_a_fiscal_period_is_its_weeks(quarter: Ledger) -> None:
+    calendar = Calendar("UTC", WEEKS, date(2026, 3, 2))
+    span = of_period("FY2026-P09", calendar)
+    assert (span.first, span.last, span.past) == (
+        "2026-10-26",
+        "2026-11-29",
+        ("2026-07-27", "2026-08-31", "2026-09-28"),
+    )
+    found = report(quarter, span, MANAGERS, now_ms=NOW)
+    assert found.pool_cost == 16 * 24 * (28 * 2 + 7 * Decimal("2.5"))
+    assert found.pool_cost_before == 16 * 24 * 28 * 2
+    assert (found.change.spans if found.change else None) == 1  # P08; nothing is known of P07
+    assert found.closed is None
+    assert of_period("2026-11", Calendar("UTC")) == span_of("2026-11", "UTC")
+
+
+def test_a_closed_periods_report_names_its_number_its_hash_and_the_teams_statement(books: Books) -> None:
+    books.card()
+    books.rate("2")
+    for team in ("language", "vision"):
+        books.usage("2026-10-01T00:00:00Z", team=team)
+        books.name(f"{team}-job", "Job", team)
+    october = span_of("2026-10", "UTC")
+    closed = close(books.fill(), "2026-10", Terms(Calendar(), NOW, "bert", at_once=True))
+    team, all_teams = reports(books.ledger, october, [audience.team("vision"), MANAGERS], now_ms=NOW)
+    assert team.closed == Closed(1, closed.sha256 or "", "1-002")
+    assert all_teams.closed == Closed(1, closed.sha256 or "", "")
+    for form in (Form.HTML, Form.JSON):
+        assert (closed.sha256 or "").encode() in written(team, form)
+    assert f"statement 1-002, SHA-256 {closed.sha256}" in in_words(team, 200)
+    pages = PdfReader(io.BytesIO(written(team, Form.PDF))).pages
+    assert "Books closed with number 1, statement 1-002" in " ".join(pages[0].extract_text().split())
+    of_week = reports(books.ledger, span_of("2026-W40", "UTC"), [MANAGERS], now_ms=NOW)[0]
+    assert of_week.closed is None
 
 
 def test_days_add_up_to_the_span(quarter: Ledger) -> None:

@@ -16,6 +16,7 @@ from analytics.reports.forms import Form, file_name, written
 from analytics.reports.made import report as made
 from analytics.reports.sending.parcel import pack
 from analytics.reports.span import span_of
+from analytics.reports.summary import headline
 from quartermaster.clock import from_iso
 from quartermaster.config.reports import SendingPart
 from sql.ledger import Ledger
@@ -142,5 +143,6 @@ def test_a_team_that_is_known_and_has_nothing_has_a_report(books: Books) -> None
     charge(books.fill(), 0, "UTC")
     report = made(books.ledger, span_of(WEEK, "UTC"), audience.team("new"), now_ms=NOW)
     assert (report.billed, report.by_team) == (0, ())
+    assert headline(report) == "Team new held no GPU and owes 0\u00a0EUR."
     for form in Form:
         assert written(report, form)
