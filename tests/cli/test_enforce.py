@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cli import enforce, main
+from cli import again, enforce, main
 from quartermaster.clock import to_iso
 from sql.ledger import Ledger
 from tests.enforcer.past import CLUSTER, Past, h
