@@ -39,13 +39,15 @@ class Guarded:
 
     def another(self, **cookies: str) -> TestClient:
         """Another browser, with these cookies."""
-        return TestClient(
+        client = TestClient(
             self.gate,
             base_url=str(self.client.base_url),
             follow_redirects=False,
             client=("10.0.0.7", 50_000),
-            cookies=cookies,
         )
+        for name, value in cookies.items():
+            client.cookies.set(name, value, domain=self.client.base_url.host)
+        return client
 
     def copy(self) -> TestClient:
         """Another browser, to which this one's session was copied."""
