@@ -164,6 +164,11 @@ def table(rows: Table) -> None:
     st.html(html.table(rows))
 
 
+def sentences(told: Sequence[str]) -> None:
+    """Sentences, one below the other."""
+    st.html(html.sentences(told))
+
+
 def legend(rows: Sequence[LegendRow]) -> None:
     """A chart's legend, which wraps and can be read aloud."""
     st.html(html.legend(rows))

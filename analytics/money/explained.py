@@ -7,6 +7,7 @@ from typing import Any
 
 from analytics.business import business_day
 from analytics.money.queries import books_sql
+from analytics.scope import ALL, Scope
 from quartermaster.clock import HOUR_MS, to_datetime, to_iso
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
@@ -55,9 +56,10 @@ class Explained:
     corrects: "Explained | None" = field(default=None)
 
 
-def explain(cursor: Cursor, charge_id: int, time_zone: str) -> Explained:
-    """Explain the line. Raises InputError where there is none with that id."""
-    found = cursor.execute(books_sql("line"), {"charge_id": charge_id}).pl()
+def explain(cursor: Cursor, charge_id: int, time_zone: str, scope: Scope = ALL) -> Explained:
+    """Explain the line. Raises InputError where there is none with that id, or it is of a team that is not the
+    reader's."""
+    found = cursor.execute(books_sql("line"), {"charge_id": charge_id, "teams": scope.bound}).pl()
     if not len(found):
         raise InputError(
             f"there is no line of cost {charge_id}",
@@ -76,7 +78,7 @@ def explain(cursor: Cursor, charge_id: int, time_zone: str) -> Explained:
     ).fetchone() or (None, None)
     corrects = None
     if line["corrects"] is not None and line["corrects"] != charge_id:
-        corrects = explain(cursor, line["corrects"], time_zone)
+        corrects = explain(cursor, line["corrects"], time_zone, scope)
     return Explained(
         line,
         int(pool[0] or 0),

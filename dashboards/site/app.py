@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboards.pages import fleet, lending, overview, quality, queue, team, waste
+from dashboards.pages import costs, enforcer, fleet, lending, overview, quality, queue, team, waste
 from dashboards.welcome import welcome
 from quartermaster.role import Role
 
@@ -30,9 +30,11 @@ PAGES = (
     Listed(overview.render, "Overview", "", ":material/monitoring:"),
     Listed(team.render, "Team", "team", ":material/groups:"),
     Listed(waste.render, "Waste", "waste", ":material/hourglass_disabled:"),
+    Listed(costs.render, "Costs", "costs", ":material/receipt_long:"),
     Listed(fleet.render, "Fleet", "fleet", ":material/grid_view:"),
     Listed(queue.render, "Queue", "queue", ":material/hourglass_empty:"),
     Listed(lending.render, "Lending", "lending", ":material/swap_horiz:"),
+    Listed(enforcer.render, "Enforcer", "enforcer", ":material/gavel:"),
     Listed(quality.render, "Data quality", "quality", ":material/fact_check:"),
 )
 

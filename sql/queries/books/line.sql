@@ -1,4 +1,4 @@
--- line: a line of cost, what it is called, the price that it names, and its corrections so far
+-- line: a line of cost of $teams (null: of all, and of no team), what it is called, the price that it names, its corrections so far
 with
 named as (
   select
@@ -54,4 +54,4 @@ left join corrections as k on c.cluster = k.cluster and c.charge_id = k.charge_i
 left join rates as r on c.rate_id = r.rate_id
 left join named as w on c.cluster = w.cluster and c.workload_id = w.workload_id
 left join made as m on c.cluster = m.cluster and c.charge_id = m.line_id
-where c.charge_id = $charge_id
+where c.charge_id = $charge_id and ($teams is null or list_contains($teams, c.team))
