@@ -128,6 +128,7 @@ def test_a_hub_that_gives_all_its_users_each_time_is_asked_twice_at_most(found: 
     assert len([path for _, path, _ in anything.asked if path.startswith("/users?")]) == 2
 
 
+@pytest.mark.patient
 def test_a_large_answer_is_not_read_to_its_end_and_the_next_is_its_own(anything: Anything):
     anything.answer = said(json.dumps(UP | {"x": "a" * 100_000_000}).encode())
     hears = hub(anything)
@@ -137,6 +138,7 @@ def test_a_large_answer_is_not_read_to_its_end_and_the_next_is_its_own(anything:
     assert hears.state(ADA) is State.UP
 
 
+@pytest.mark.patient
 def test_an_answer_in_drops_ends(anything: Anything):
     anything.answer, anything.drips = said(UP | {"x": "a" * 10_000}), True
     with pytest.raises(Silence, match="does not end"):

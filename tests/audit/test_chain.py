@@ -38,6 +38,7 @@ def numbers(ledger: Ledger, cluster: str) -> list[int]:
     return found["number"].to_list()
 
 
+@pytest.mark.patient
 def test_numbers_go_on_from_the_last(shared: Ledger) -> None:
     first, second = Chain(shared, "goes-on"), Chain(shared, "goes-on")
     assert first.head() == Head(0, "")
@@ -121,6 +122,7 @@ RESULTS = [
 
 
 @pytest.mark.parametrize(("result", "counts", "taking"), RESULTS, ids=str)
+@pytest.mark.patient
 def test_what_counts_as_taken(
     shared: Ledger, result: Result | None, counts: bool, taking: Taking | None
 ) -> None:
@@ -187,6 +189,7 @@ STORIES: list[tuple[str, list[tuple[str, Result | None]], bool]] = [
 
 
 @pytest.mark.parametrize(("name", "story", "stopped"), STORIES, ids=[name for name, _, _ in STORIES])
+@pytest.mark.patient
 def test_what_is_stopped(
     shared: Ledger, name: str, story: list[tuple[str, Result | None]], stopped: bool
 ) -> None:
@@ -230,6 +233,7 @@ def test_processes_that_race_make_one_chain(place: Place) -> None:
         assert verify(ledger, CLUSTER).found == 0
 
 
+@pytest.mark.patient
 def test_a_restored_backup_is_whole_goes_on_and_lacks_what_was_published_since(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "ledger") as ledger:
         upgrade(ledger)

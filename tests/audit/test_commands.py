@@ -122,6 +122,7 @@ def test_actions_of_a_day_without_an_option(say: Say) -> None:
     ],
     ids=" ".join,
 )
+@pytest.mark.patient
 def test_actions_can_be_chosen(say: Say, arguments: list[str], expected: list[str]) -> None:
     found = came(say("actions", "--since", SINCE, "--json", *arguments)[1])
     assert [name for name, _ in found if not name.startswith("u5")] == expected
@@ -138,6 +139,7 @@ def test_actions_for_machines(say: Say) -> None:
     "command", [("actions", "--since", SINCE), ("audit", "show"), ("audit", "show", "9")]
 )
 @pytest.mark.parametrize("form", [(), ("--json",)])
+@pytest.mark.patient
 def test_hostile_names_are_shown_and_not_obeyed(
     say: Say, command: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
@@ -147,6 +149,7 @@ def test_hostile_names_are_shown_and_not_obeyed(
     assert not {"\x1b", "\x07", "\u202e"} & set(told + complained)
 
 
+@pytest.mark.patient
 def test_a_whole_chain_is_said_to_be_whole(say: Say) -> None:
     code, told, _ = say("audit", "verify")
     assert code == 0
@@ -162,6 +165,7 @@ def test_a_whole_chain_is_said_to_be_whole(say: Say) -> None:
 
 
 @pytest.mark.parametrize("number", ["7:", "99:", ""])
+@pytest.mark.patient
 def test_a_head_that_the_chain_does_not_have(say: Say, number: str) -> None:
     code, told, _ = say("audit", "verify", "--cluster", "prod", "--head", f"{number}{'0f' * 32}", "--json")
     assert code == 1
@@ -179,11 +183,13 @@ def test_a_head_that_the_chain_does_not_have(say: Say, number: str) -> None:
     ],
     ids=lambda given: " ".join(given)[:20] if isinstance(given, list) else "",
 )
+@pytest.mark.patient
 def test_what_is_wrong_is_said(say: Say, arguments: list[str], told: str) -> None:
     code, _, complained = say("audit", *arguments)
     assert (code, told in complained) == (2, True)
 
 
+@pytest.mark.patient
 def test_rows_are_shown(say: Say) -> None:
     rows = json.loads(say("audit", "show", "--json")[1])
     assert [row["number"] for row in rows] == list(range(1, 13))
@@ -195,6 +201,7 @@ def test_rows_are_shown(say: Say) -> None:
     assert "2026-11-18T11:06:42.000Z" in told
 
 
+@pytest.mark.patient
 def test_a_cut_tail_is_found_by_the_published_heads(folder: Path, tmp_path: Path, say: Say) -> None:
     with open_ledger(folder / "ledger") as ledger:
         head = Chain(ledger, "prod").head()

@@ -111,6 +111,7 @@ def tampered(shared: Ledger) -> Ledger:
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
+@pytest.mark.patient
 def test_each_tampering_is_found_and_named(tampered: Ledger, name: str) -> None:
     _, flaws = TAMPERINGS[name]
     verdict = verify(tampered, name)

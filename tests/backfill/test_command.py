@@ -205,6 +205,7 @@ def test_what_is_collected_live_is_not_read_again(
     assert authority.rows() == [(START_MS, middle_ms), (middle_ms, None)]
 
 
+@pytest.mark.patient
 def test_the_roll_up_waits_for_history_only_until_live_data_pass_it(ledger: Ledger) -> None:
     from analytics.usage import roll_up
     from quartermaster.parts import GPU_PARTS

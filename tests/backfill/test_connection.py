@@ -160,6 +160,7 @@ def test_credentials_and_headers_go_with_every_question(
         (refusal(400, "parse error", "bad_data"), "status 400: parse error", ""),
     ],
 )
+@pytest.mark.patient
 def test_what_cannot_get_better_is_said_at_once(
     server: Server, connect: Callable[..., Connection], reply: Reply, what: str, hint: str
 ) -> None:
@@ -185,6 +186,7 @@ def test_a_busy_server_is_asked_again_when_it_says_so(
     assert "same command again" in raised.value.hint
 
 
+@pytest.mark.patient
 def test_a_server_that_hangs_or_breaks_off_is_not_waited_for_for_ever(
     server: Server, connect: Callable[..., Connection]
 ) -> None:
@@ -206,6 +208,7 @@ def test_a_server_that_hangs_or_breaks_off_is_not_waited_for_for_ever(
         refusal(504, "upstream request timeout"),
     ],
 )
+@pytest.mark.patient
 def test_too_much_is_asked_for_in_halves(
     server: Server, connect: Callable[..., Connection], reply: Reply
 ) -> None:
@@ -245,6 +248,7 @@ def test_a_server_that_refuses_the_least_is_an_error(
 
 
 @pytest.mark.parametrize("more", [{"warnings": ["one store is away"]}, {"isPartial": True}])
+@pytest.mark.patient
 def test_a_warning_makes_an_answer_partial(
     server: Server, connect: Callable[..., Connection], more: dict[str, Any]
 ) -> None:
@@ -350,6 +354,7 @@ def test_pieces_cover_all_and_series_without_an_instance() -> None:
         b'{"data":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
+@pytest.mark.patient
 def test_json_of_another_shape_is_no_prometheus(
     server: Server, connect: Callable[..., Connection], body: bytes
 ) -> None:
@@ -362,6 +367,7 @@ def test_json_of_another_shape_is_no_prometheus(
 
 
 @pytest.mark.parametrize("count", ["NaN", "+Inf", "-Inf", "-1", "1e300"])
+@pytest.mark.patient
 def test_counts_that_no_server_can_have_are_refused(
     server: Server, connect: Callable[..., Connection], count: str
 ) -> None:
@@ -437,6 +443,7 @@ def endless() -> Iterator[tuple[str, dict[str, Any], list[int]]]:
 
 
 @pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.patient
 def test_a_server_that_sends_byte_by_byte_is_not_listened_to_for_ever(
     endless: tuple[str, dict[str, Any], list[int]], connect: Callable[..., Connection], status: int
 ) -> None:
@@ -451,6 +458,7 @@ def test_a_server_that_sends_byte_by_byte_is_not_listened_to_for_ever(
 
 
 @pytest.mark.parametrize(("status", "most_mib"), [(200, 96), (401, 8)])
+@pytest.mark.patient
 def test_an_answer_without_end_is_not_held_in_memory(
     endless: tuple[str, dict[str, Any], list[int]],
     connect: Callable[..., Connection],

@@ -89,6 +89,7 @@ def table(ledger: Ledger, name: str) -> list[dict[str, Any]]:
     return ledger.query(f"from {name} order by recorded_at").to_dicts()
 
 
+@pytest.mark.patient
 def test_a_booking_and_an_offer_are_promised_while_they_last(ledger: Ledger) -> None:
     put(ledger, booking("a", 4, 2, 6))
     put(ledger, booking("b", 3, 4, 8, offer=True))
@@ -97,6 +98,7 @@ def test_a_booking_and_an_offer_are_promised_while_they_last(ledger: Ledger) -> 
     assert promised(ledger, "b", 0, 2, 4, 6, 8) == [4, 4, 1, 1, 4]
 
 
+@pytest.mark.patient
 def test_it_is_asked_for_by_a_pseudonym_in_the_same_commit(ledger: Ledger) -> None:
     done = put(ledger, booking("a", 4, 2, 6), words="a deadline")
     (row,) = table(ledger, "requests")
@@ -111,6 +113,7 @@ def test_it_is_asked_for_by_a_pseudonym_in_the_same_commit(ledger: Ledger) -> No
     assert len(stand(ledger)) == 1
 
 
+@pytest.mark.patient
 def test_the_same_is_there_once(ledger: Ledger) -> None:
     first = put(ledger, booking("a", 2, 2, 6))
     assert put(ledger, booking("a", 2, 2, 6), NOW + 1).quota_id == first.quota_id
@@ -136,6 +139,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.patient
 def test_what_cannot_be_is_refused_and_not_written(ledger: Ledger) -> None:
     for what, words in REFUSED:
         with pytest.raises(InputError, match=words):
@@ -143,6 +147,7 @@ def test_what_cannot_be_is_refused_and_not_written(ledger: Ledger) -> None:
     assert stand(ledger) == table(ledger, "requests") == []
 
 
+@pytest.mark.patient
 def test_it_fits_at_every_instant_also_where_guarantees_change_later(ledger: Ledger) -> None:
     later = records.Quota(
         C, 1, NOW + 4 * HOUR_MS, None, "b", POOL, 3 * GPU_PARTS, source="kubernetes", source_object="Queue/b"
@@ -154,6 +159,7 @@ def test_it_fits_at_every_instant_also_where_guarantees_change_later(ledger: Led
     put(ledger, booking("a", 1, 4, 9))
 
 
+@pytest.mark.patient
 def test_a_declaration_leaves_them(ledger: Ledger) -> None:
     put(ledger, booking("a", 2, 0, 6))
     put(ledger, booking("b", 1, 1, 6, offer=True))
@@ -162,6 +168,7 @@ def test_a_declaration_leaves_them(ledger: Ledger) -> None:
     assert (promised(ledger, "a", 2), promised(ledger, "b", 2)) == ([10], [3])
 
 
+@pytest.mark.patient
 def test_one_that_comes_is_withdrawn_and_may_be_booked_again(ledger: Ledger) -> None:
     done = put(ledger, booking("a", 2, 2, 6))
     assert cancel(ledger, done, WHO, "no need", NOW + 1) == done.booking.start_at
@@ -173,6 +180,7 @@ def test_one_that_comes_is_withdrawn_and_may_be_booked_again(ledger: Ledger) -> 
     assert promised(ledger, "a", 3) == [10]
 
 
+@pytest.mark.patient
 def test_one_that_stands_ends_now_and_what_was_stays(ledger: Ledger) -> None:
     done = put(ledger, booking("a", 2, 0, 6))
     at_ms = NOW + 2 * HOUR_MS
@@ -181,6 +189,7 @@ def test_one_that_stands_ends_now_and_what_was_stays(ledger: Ledger) -> None:
     assert promised(ledger, "a", 0, 1, 2, 5) == [10, 10, 8, 8]
 
 
+@pytest.mark.patient
 def test_an_offer_that_others_booked_is_not_taken_back_before_that(ledger: Ledger) -> None:
     offered = put(ledger, booking("b", 3, 0, 9, offer=True))
     booked = put(ledger, booking("a", 6, 2, 4))
@@ -204,6 +213,7 @@ def test_what_a_pool_has_is_its_nodes_as_they_stand_by_their_devices_where_known
         assert pools(cursor, "d", NOW) == {POOL: 0}
 
 
+@pytest.mark.patient
 def test_the_accounts_count_them_and_the_accountant_agrees(ledger: Ledger) -> None:
     """Every version as it was written, among a GPU's history: promised is what stood, to the minute."""
     start = m(0)

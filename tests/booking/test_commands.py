@@ -64,6 +64,7 @@ def run(folder: Path) -> Run:
     return command
 
 
+@pytest.mark.patient
 def test_booked_listed_and_cancelled(run: Run, folder: Path) -> None:
     told = run(
         *("book", "vision", "6", "--pool", "h100", "--cluster", "main"),
@@ -88,6 +89,7 @@ def test_booked_listed_and_cancelled(run: Run, folder: Path) -> None:
     assert "no booking and no offer" in run("bookings", as_json=False)
 
 
+@pytest.mark.patient
 def test_an_offer_from_now_on_makes_room_for_a_booking(run: Run) -> None:
     book = ("book", "vision", "10", "--pool", "h100", "--cluster", "main", "--to", day(3))
     refused = run(*book)
@@ -119,6 +121,7 @@ def test_an_offer_from_now_on_makes_room_for_a_booking(run: Run) -> None:
         (("vision", "1", "--pool", "h100", "--cluster", "nowhere"), "there is no cluster 'nowhere'"),
     ],
 )
+@pytest.mark.patient
 def test_what_is_wrong_is_said(run: Run, arguments: tuple[str, ...], words: str) -> None:
     cluster = () if "--cluster" in arguments else ("--cluster", "main")
     assert words in run("book", *arguments, "--to", day(9), *cluster).what
@@ -128,6 +131,7 @@ def test_a_cluster_is_named_where_there_are_more(run: Run) -> None:
     assert "more than one cluster" in run("offer", "speech", "1", "--pool", "h100", "--to", day(2)).what
 
 
+@pytest.mark.patient
 def test_what_is_cancelled_is_one_that_there_is(run: Run) -> None:
     for each in ("", "zz", "0000000000000000"):
         assert "no booking or offer that stands or comes" in run("bookings", "--cancel", each).what

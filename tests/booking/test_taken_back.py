@@ -1,5 +1,6 @@
 """What may be taken back: an offer that nobody has booked; and that no order of wishes promises more than there is."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def wishes(draw: st.DrawFn) -> Booking:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(wishes() | st.integers(0, 5), min_size=6, max_size=12), st.integers(9, 11))
+@pytest.mark.patient
 def test_no_order_of_wishes_and_cancellings_promises_more_than_there_is(
     steps: list[Booking | int], has: int
 ) -> None:

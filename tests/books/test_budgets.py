@@ -54,6 +54,7 @@ def burns(books: Books, period: str = "2026-11", now_ms: int = NOW) -> list[Burn
         return burn_down(cursor, Calendar().named(period), now_ms)
 
 
+@pytest.mark.patient
 def test_a_budget_burns_down_and_its_end_is_foreseen(spending: Books) -> None:
     (found,) = burns(spending)
     assert (found.spent, found.days_done, found.days) == (Decimal(700), 10, 30)
@@ -69,6 +70,7 @@ def test_a_budget_of_the_period_comes_before_that_of_each(spending: Books) -> No
     assert [each.budget for each in burns(spending, "2026-10")] == [Decimal(1000)]
 
 
+@pytest.mark.patient
 def test_an_alert_is_recorded_once_at_each_threshold(spending: Books) -> None:
     new = record_alerts(spending.ledger, burns(spending), NOW)
     assert [(each.team, each.permille) for each in new] == [("vision", 500), ("vision", 700)]

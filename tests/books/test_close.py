@@ -25,6 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+@pytest.mark.patient
 def test_a_period_is_closed_with_a_number_a_hash_and_statements_that_add_up(october: Books) -> None:
     closed = close(october.ledger, "2026-10", TERMS)
     assert (closed.state, closed.number, closed.replaces, closed.actor) == (State.CLOSED, 1, None, "bert")
@@ -64,6 +65,7 @@ def test_cents_of_a_period_add_up_by_largest_remainder(books: Books) -> None:
     ]
 
 
+@pytest.mark.patient
 def test_closing_twice_gives_the_same_bytes_and_no_second_number(october: Books, tmp_path: Path) -> None:
     first = close(october.ledger, "2026-10", replace(TERMS, books=tmp_path / "a"))
     second = close(
@@ -99,12 +101,14 @@ def test_it_need_not_wait_for_the_grace_when_told(october: Books) -> None:
         ("FY2026-P01", TERMS, "is no period"),
     ],
 )
+@pytest.mark.patient
 def test_what_cannot_be_closed_is_refused(october: Books, name: str, terms: Terms, said: str) -> None:
     with pytest.raises(InputError, match=said):
         close(october.ledger, name, terms)
     assert october.ledger.query("from periods").is_empty()
 
 
+@pytest.mark.patient
 def test_periods_are_closed_in_order(october: Books) -> None:
     december = replace(TERMS, now_ms=from_iso("2026-12-20T00:00:00Z"))
     charge(october.ledger, 0, "UTC")
@@ -112,6 +116,7 @@ def test_periods_are_closed_in_order(october: Books) -> None:
         close(october.ledger, "2026-11", december)
 
 
+@pytest.mark.patient
 def test_it_waits_for_all_usage_of_the_configured_clusters(october: Books) -> None:
     october.add("rollup_marks", cluster="other", snapshot_id=1, rolled_until_at="2026-10-31T23:00:00Z")
     october.add("nodes_versions", cluster="other", node="n", start_at="2026-10-01T00:00:00Z", revision=0)
@@ -131,6 +136,7 @@ def test_usage_without_a_price_is_not_closed(books: Books) -> None:
         close(books.fill(), "2026-10", replace(TERMS, clusters=[]))
 
 
+@pytest.mark.patient
 def test_lines_of_a_closed_period_stay_whatever_prices_say(october: Books) -> None:
     close(october.ledger, "2026-10", TERMS)
     before = october.lines()
@@ -143,6 +149,7 @@ def test_lines_of_a_closed_period_stay_whatever_prices_say(october: Books) -> No
     assert {line["unit_price"] for line in after if line["business_day"] >= "2026-11"} == {Decimal(100)}
 
 
+@pytest.mark.patient
 def test_an_author_of_prices_does_not_close_alone_where_two_are_asked_for(october: Books) -> None:
     two = replace(TERMS, two_persons=True, actor="anna")
     with pytest.raises(InputError, match="may not close it alone"):
@@ -158,6 +165,7 @@ def test_who_set_no_price_closes_alone(october: Books) -> None:
     assert close(october.ledger, "2026-10", replace(TERMS, two_persons=True)).state == State.CLOSED
 
 
+@pytest.mark.patient
 def test_opened_again_for_a_reason_it_has_a_new_number_that_names_the_old(october: Books) -> None:
     first = close(october.ledger, "2026-10", TERMS)
     with pytest.raises(InputError, match="for a reason"):
@@ -184,6 +192,7 @@ def test_opened_again_for_a_reason_it_has_a_new_number_that_names_the_old(octobe
     ]
 
 
+@pytest.mark.patient
 def test_periods_are_listed_with_their_states(october: Books) -> None:
     close(october.ledger, "2026-10", TERMS)
     charge(october.ledger, 0, "UTC")

@@ -45,6 +45,7 @@ def test_without_late_data_there_is_nothing_to_correct(closed: Books) -> None:
     assert (found.days, found.lines) == ((), 0)
 
 
+@pytest.mark.patient
 def test_what_came_late_names_the_line_that_it_corrects_and_is_booked_today(closed: Books) -> None:
     before = closed.lines()
     original = next(line for line in before if line["business_day"] == DAY and line["team"] == "vision")
@@ -62,6 +63,7 @@ def test_what_came_late_names_the_line_that_it_corrects_and_is_booked_today(clos
     assert correct(closed.ledger, NOW, "UTC").lines == 0  # once
 
 
+@pytest.mark.patient
 def test_charging_does_not_touch_what_was_corrected(closed: Books) -> None:
     tell(closed, HOUR, 1, "vision", 1)
     correct(closed.ledger, NOW, "UTC")
@@ -73,6 +75,7 @@ def test_charging_does_not_touch_what_was_corrected(closed: Books) -> None:
     assert corrections(closed) == [line for line in before if line["kind"] == "correction"]
 
 
+@pytest.mark.patient
 def test_later_differences_are_to_the_line_and_its_corrections(closed: Books) -> None:
     for gpus, sum_now in ((1, 2), (0.5, 3), (-1.5, 0)):
         tell(closed, HOUR, 1, "vision", gpus)
@@ -81,6 +84,7 @@ def test_later_differences_are_to_the_line_and_its_corrections(closed: Books) ->
     assert len({line["charge_id"] for line in corrections(closed)}) == 3
 
 
+@pytest.mark.patient
 def test_a_team_that_had_no_line_gets_one_that_corrects_none(closed: Books) -> None:
     tell(closed, HOUR, 1, "late", 1)
     closed.name("late-job", "Job", "late")
@@ -98,6 +102,7 @@ def test_a_team_that_had_no_line_gets_one_that_corrects_none(closed: Books) -> N
     assert run_checks(closed.ledger, ["charge_orphans", "adjustments"]) == []
 
 
+@pytest.mark.patient
 def test_what_was_corrected_is_taken_back_when_its_period_is_open_again(closed: Books) -> None:
     tell(closed, HOUR, 1, "vision", 1)
     correct(closed.ledger, NOW, "UTC")
@@ -117,6 +122,7 @@ def test_what_was_corrected_is_taken_back_when_its_period_is_open_again(closed: 
     assert correct(closed.ledger, NOW, "UTC").lines == 0
 
 
+@pytest.mark.patient
 def test_corrections_are_lines_of_the_period_in_which_they_are_booked(closed: Books) -> None:
     tell(closed, HOUR, 1, "vision", 1)
     correct(closed.ledger, NOW, "UTC")

@@ -69,6 +69,7 @@ def closed(books: Books) -> Books:
         ),
     ],
 )
+@pytest.mark.patient
 def test_what_would_change_a_closed_period_is_refused_with_the_next_instant(
     closed: Books, old: str, new: str
 ) -> None:
@@ -88,6 +89,7 @@ def test_what_would_change_a_closed_period_is_refused_with_the_next_instant(
         ("{name: speech}", "{name: speech}, {name: new}"),
     ],
 )
+@pytest.mark.patient
 def test_what_begins_after_it_is_taken_and_the_past_stays(closed: Books, old: str, new: str) -> None:
     assert declare(closed.ledger, configured(BASE.replace(old, new)), NOW)
     for view in ("quotas", "team_rules", "cards", "teams"):

@@ -46,6 +46,7 @@ def decide(books: Books, found: Dispute, credit: str) -> Dispute:
     )
 
 
+@pytest.mark.patient
 def test_a_dispute_that_is_granted_is_credited_in_the_open_period(closed: Books) -> None:
     before = closed.lines()
     decided = decide(closed, dispute(closed), "8")

@@ -82,6 +82,7 @@ def test_the_difference_may_be_nobodys(charged: Books) -> None:
     assert sum_of(charged, DAY) == 20
 
 
+@pytest.mark.patient
 def test_imported_again_it_replaces_what_it_was_and_withdrawn_it_is_gone(charged: Books) -> None:
     before = charged.lines()
     bring(charged, line("19"))
@@ -120,6 +121,7 @@ def test_a_closed_period_takes_no_invoice(charged: Books) -> None:
         ((line("1e12"),), "is too much"),
     ],
 )
+@pytest.mark.patient
 def test_what_does_not_fit_the_period_is_refused(
     charged: Books, lines: tuple[InvoiceLine, ...], said: str
 ) -> None:

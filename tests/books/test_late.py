@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import polars as pl
+import pytest
 
 from analytics.business import business_day
 from analytics.late import fold, lay_effective
@@ -65,6 +66,7 @@ def rows(ledger: Ledger, where: str = "true") -> pl.DataFrame:
     return ledger.query(f"from usage_hourly where {where} order by all")
 
 
+@pytest.mark.patient
 def test_closed_rows_stay_and_their_differences_are_told() -> None:
     with memory_ledger() as closed, memory_ledger() as left_open:
         for ledger in (closed, left_open):

@@ -50,6 +50,7 @@ def run(site: Path, *arguments: str, code: int = 0) -> Result:
     return result
 
 
+@pytest.mark.patient
 def test_a_periods_whole_life(site: Path) -> None:
     listed = json.loads(run(site, "period", "list", "--json").stdout)
     assert (listed[0]["period"], listed[0]["state"], listed[0]["number"]) == ("2025-10", "open", None)
@@ -108,6 +109,7 @@ def test_a_periods_whole_life(site: Path) -> None:
         (("budgets", "--period", "x"), "is no period"),
     ],
 )
+@pytest.mark.patient
 def test_what_is_wrong_is_said(site: Path, arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(InputError, match=said):
         run(site, *arguments)

@@ -47,6 +47,7 @@ def terms(october: Books, tmp_path: Path) -> Terms:
     return found
 
 
+@pytest.mark.patient
 def test_all_is_as_it_was_closed(october: Books, terms: Terms, tmp_path: Path) -> None:
     found = verdict(october, terms)
     assert (found.period, found.number, found.amiss) == ("2026-10", 1, ())
@@ -63,6 +64,7 @@ def test_the_script_has_ten_lines_beside_what_it_imports() -> None:
     assert len([line for line in code if not line.startswith(('"""', "from "))]) <= 10
 
 
+@pytest.mark.patient
 def test_a_file_that_was_changed_is_named(october: Books, terms: Terms, tmp_path: Path) -> None:
     folder = tmp_path / "2026-10" / "1"
     for name in ("lines.parquet", "sums.json", "statements.json", "manifest.json"):
@@ -78,6 +80,7 @@ def test_a_file_that_was_changed_is_named(october: Books, terms: Terms, tmp_path
         file.write_bytes(whole)
 
 
+@pytest.mark.patient
 def test_rows_and_statements_that_were_changed_are_named(october: Books, terms: Terms) -> None:
     change(
         october,
@@ -89,6 +92,7 @@ def test_rows_and_statements_that_were_changed_are_named(october: Books, terms: 
     )
 
 
+@pytest.mark.patient
 def test_a_manifest_that_was_changed_is_named(october: Books, terms: Terms) -> None:
     change(october, "update periods_versions set manifest = replace(manifest, '32.00', '31.00')")
     assert verdict(october, replace(terms, books=None)).amiss == (

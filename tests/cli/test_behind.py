@@ -46,6 +46,7 @@ def test_every_command_has_both(path: tuple[str, ...], command: object) -> None:
         ["-c", "nowhere.yaml", "sql", "select 42 as x", "-c", "{}"],
     ],
 )
+@pytest.mark.patient
 def test_wherever_the_configuration_is_named(arguments: list[str], site: Path) -> None:
     told = CliRunner().invoke(app, [each.format(site / "here.yaml") for each in arguments])
     assert told.exit_code == 0, told.output
@@ -56,6 +57,7 @@ def test_wherever_the_configuration_is_named(arguments: list[str], site: Path) -
     "arguments",
     [["ledger", "check", "-c", "{}"], ["ledger", "-c", "{}", "check"], ["-c", "{}", "ledger", "check"]],
 )
+@pytest.mark.patient
 def test_around_a_group(arguments: list[str], site: Path) -> None:
     told = CliRunner().invoke(app, [each.format(site / "here.yaml") for each in arguments])
     assert told.exit_code == 0, told.output
@@ -68,6 +70,7 @@ def test_a_wrong_name_is_told_as_before_it() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--debug", "report"], ["report", "--debug"]])
+@pytest.mark.patient
 def test_a_traceback_wherever_it_is_asked_for(arguments: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cli", *arguments, "-c", str(tmp_path / "nowhere.yaml")]
     told = subprocess.run(command, capture_output=True, text=True, check=False)

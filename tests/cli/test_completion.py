@@ -61,6 +61,7 @@ def test_the_shown_script_completes(words: str, at: int, expected: set[str], tmp
     assert set(told.split()) == expected
 
 
+@pytest.mark.patient
 def test_installing_it(tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("# mine\n", encoding="utf-8")
     assert "completion installed" in in_bash("quartermaster --install-completion bash", tmp_path)

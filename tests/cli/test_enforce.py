@@ -172,6 +172,7 @@ def test_regret_over_the_past(say: Say) -> None:
     assert "stayed idle only where 95 % of what it held is known" in value["method"]
 
 
+@pytest.mark.patient
 def test_regret_over_a_span(say: Say) -> None:
     value = json.loads(say("enforce", "regret", "--from", instant(1), "--to", instant(3), "--json")[1])
     (here,) = value["clusters"]
@@ -186,6 +187,7 @@ def test_regret_over_a_span(say: Say) -> None:
     assert say("enforce", "regret", "--recorded", "--step", "2")[0] == 2
 
 
+@pytest.mark.patient
 def test_options_that_do_not_go_together(say: Say) -> None:
     assert say("enforce", "--once", "--watch")[0] == 2
     assert say("enforce", "--at", "noon")[0] == 2

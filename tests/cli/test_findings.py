@@ -42,12 +42,14 @@ def findings(
     return json.loads(spoken.out), spoken.err, state
 
 
+@pytest.mark.patient
 def test_it_ends_while_the_sources_tell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert findings(tmp_path, monkeypatch, capsys, now_ms()) == ([], "", "ended")
 
 
+@pytest.mark.patient
 def test_it_stays_open_where_they_do_not_and_the_next_step_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,6 +59,7 @@ def test_it_stays_open_where_they_do_not_and_the_next_step_is_said(
     assert f"quartermaster findings --at {to_iso(told_ms)[:13]}:00Z" in said
 
 
+@pytest.mark.patient
 def test_nobody_has_told_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

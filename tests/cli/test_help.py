@@ -22,6 +22,7 @@ def leaves(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, s
 
 
 @pytest.mark.parametrize(("path", "told"), list(leaves(get_command(app))))
+@pytest.mark.patient
 def test_help_teaches(path: str, told: str) -> None:
     *paragraphs, last = told.split("\n\n")
     for line in last.splitlines():

@@ -112,6 +112,7 @@ BEGINS = "import cli.__main__ as way_in; print('begun', flush=True); way_in.run(
 
 
 @pytest.mark.parametrize("after_s", [0.05, 0.5, 2.0, 4.0][: deep(4, 3)])
+@pytest.mark.patient
 def test_ctrl_c_leaves_neither_a_traceback_nor_a_process(after_s: float, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", BEGINS, "demo", "--quick"],
@@ -142,6 +143,7 @@ def somebody_is_in(group: int) -> bool:
     return True
 
 
+@pytest.mark.patient
 def test_closed_streams_are_no_trouble() -> None:
     told = subprocess.run(
         ["/bin/sh", "-c", f"exec {sys.executable} -m cli --version <&- >&- 2>&-"],

@@ -140,6 +140,7 @@ def test_an_older_ledger_through_the_door(tmp_path: Path, monkeypatch: pytest.Mo
         sql.room.open_room(str(folder / "ledger"), "sqlite")
 
 
+@pytest.mark.patient
 def test_a_ledger_with_the_views_of_another_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +164,7 @@ def test_a_ledger_with_the_views_of_another_version(
         ledger.query("select * from allocations")
 
 
+@pytest.mark.patient
 def test_completion_and_help_need_no_ledger(newer: Path) -> None:
     for arguments in (["--help"], ["report", "--help"], ["version"], ["sql", "--list"]):
         told = subprocess.run(

@@ -78,6 +78,7 @@ class Site:
         ).rows()
 
 
+@pytest.mark.patient
 async def test_a_pod_from_its_first_page_to_the_first_without_it(ledger: Ledger) -> None:
     site = Site(ledger, "one")
     for minute, pod in enumerate(["", "train-0", "train-0", "", "", "other-0", "other-0"]):

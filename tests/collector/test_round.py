@@ -93,6 +93,7 @@ FAULTS: dict[str, tuple[bytes | Answer, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.patient
 async def test_each_fault_is_a_gap_and_no_sample(server: Server, answer: bytes | Answer, reason: str) -> None:
     outcomes = await rounds(
         server,

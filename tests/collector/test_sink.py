@@ -136,6 +136,7 @@ def test_while_the_ledger_is_away_batches_wait_and_are_there_once(place: Place, 
     assert stored(place.ledger, "b") == [sequence * 1000 for sequence in range(21) for _ in range(3)]
 
 
+@pytest.mark.patient
 def test_a_ledger_that_hangs_fills_the_spool_not_the_memory(place: Place, tmp_path: Path) -> None:
     place.gate.clear()
     spool = Spool(tmp_path, 1 << 30)

@@ -26,6 +26,7 @@ def simulation() -> ClusterSimulation:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.patient
 def test_holders_are_those_of_the_truth(simulation: ClusterSimulation, generation: str) -> None:
     now = simulation.clock_ms
     truth = _held(simulation, now)
@@ -58,6 +59,7 @@ def test_holders_are_those_of_the_truth(simulation: ClusterSimulation, generatio
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.patient
 def test_whole_pages_are_the_same_to_prometheus_client(
     simulation: ClusterSimulation, generation: str
 ) -> None:

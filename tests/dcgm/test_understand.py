@@ -486,6 +486,7 @@ def test_readings_of_many_targets_are_one_frame() -> None:
     assert samples_frame([]).columns == frame.columns
 
 
+@pytest.mark.patient
 def test_the_frame_has_the_columns_of_the_table(samples_columns: list[str]) -> None:
     assert samples_frame([]).columns == samples_columns
 

@@ -71,6 +71,7 @@ def spans(ledger: Ledger, view: str, columns: str, order: str) -> list[tuple[obj
     )
 
 
+@pytest.mark.patient
 def test_a_first_declaration_holds_for_all_the_past(ledger: Ledger):
     said = declare(ledger, configured(BASE), NOW)
     assert "team speech: new" in said
@@ -102,6 +103,7 @@ def test_twice_is_once(ledger: Ledger):
     assert counts(ledger) == before
 
 
+@pytest.mark.patient
 def test_a_changed_guarantee_begins_now_with_a_cut(ledger: Ledger):
     declare(ledger, configured(BASE), NOW)
     said = declare(ledger, configured(BASE.replace("gpus: 8", "gpus: 4")), NOW + DAY_MS)
@@ -151,6 +153,7 @@ def test_a_rule_put_before_another_leaves_the_other_alone(ledger: Ledger):
     ]  # fmt: skip
 
 
+@pytest.mark.patient
 def test_a_changed_price_is_a_new_version_from_now(ledger: Ledger):
     declare(ledger, configured(BASE), NOW)
     declare(ledger, configured(BASE.replace("3.10", "3.50")), NOW + DAY_MS)
@@ -165,6 +168,7 @@ def test_a_changed_price_is_a_new_version_from_now(ledger: Ledger):
     assert declare(ledger, configured(BASE.replace("3.10", "3.50")), NOW + 2 * DAY_MS) == []
 
 
+@pytest.mark.patient
 def test_the_next_card_ends_the_one_before(ledger: Ledger):
     two = BASE + "  \n"
     two = two.replace(

@@ -115,6 +115,7 @@ HARMLESS = {"select current_user, session_user", "select list_aggregate([1], 'ge
 
 
 @pytest.mark.parametrize("attack", [line for line in LINES if line not in HARMLESS])
+@pytest.mark.patient
 def test_no_attack_passes_the_check(attack: str) -> None:
     """The first wall: refused by its tree, before DuckDB plans anything."""
     names = frozenset(described())
@@ -176,6 +177,7 @@ LEAKY = [
 
 
 @pytest.mark.parametrize("query", LEAKY)
+@pytest.mark.patient
 def test_a_team_sees_no_other_teams_rows(fortress: Fortress, query: str) -> None:
     told_none(fortress.answer(query, ["vision"]), SECRETS + RIVALS, fortress, query)
 
@@ -191,6 +193,7 @@ def test_a_team_sees_its_own(fortress: Fortress) -> None:
 @pytest.mark.parametrize(
     "team", ["' or '1'='1", "vision') or ('1'='1", "x'; drop table people; --", "\x00", "\\", "ｖｉｓｉｏｎ"]
 )
+@pytest.mark.patient
 def test_a_hostile_name_of_a_token_is_a_name(fortress: Fortress, team: str) -> None:
     told_none(
         fortress.answer("select team from reporting.teams", [team]),
@@ -219,6 +222,7 @@ PAYLOADS = [
 @pytest.mark.parametrize(
     "kind", ["varchar", "integer", "decimal", "date", "timestamp", "boolean", "blob", "people"]
 )
+@pytest.mark.patient
 def test_no_attack_comes_through_a_parameter(fortress: Fortress, kind: str) -> None:
     for payload in PAYLOADS if kind == "varchar" else PAYLOADS[:3]:
         text = fortress.written_out(payload)
@@ -239,6 +243,7 @@ def test_no_attack_comes_through_a_parameter(fortress: Fortress, kind: str) -> N
         "select $p from people",
     ],
 )
+@pytest.mark.patient
 def test_a_parameter_is_no_name(fortress: Fortress, place: str) -> None:
     told = fortress.answer(place, ["vision"], {"p": ("varchar", "people")})
     assert b'"error"' in told
@@ -327,6 +332,7 @@ query = st.one_of(
 
 @settings(max_examples=300)
 @given(query, spaces)
+@pytest.mark.patient
 def test_what_passes_the_check_shows_no_secret(text: str, space: str) -> None:
     text = text.replace(" ", space).replace("{f}", __file__)
     names = frozenset({"people", "teams", "reporting.teams"})

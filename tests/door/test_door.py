@@ -55,6 +55,7 @@ NO_QUESTIONS = (Path(__file__).parent / "no_questions.txt").read_text(encoding="
 
 
 @pytest.mark.parametrize("query", NO_QUESTIONS)
+@pytest.mark.patient
 def test_what_is_none(query: str):
     with duckdb.connect() as connection:
         connection.execute("create table teams (team varchar, start_at timestamptz, revision int)")
@@ -64,6 +65,7 @@ def test_what_is_none(query: str):
 
 
 @given(st.text(max_size=40))
+@pytest.mark.patient
 def test_no_text_is_more_than_refused(text: str):
     with duckdb.connect() as connection, contextlib.suppress(InputError):
         statement.check(connection, f"select 1 {text}", frozenset(), frozenset())
@@ -89,6 +91,7 @@ def test_every_allowed_function_is_one_of_duckdbs():
     assert known | windows >= statement.FUNCTIONS
 
 
+@pytest.mark.patient
 def test_an_answer(asked_ledger: Path):
     found = answer(
         asked_ledger, "select team, department, 1.5::decimal(9, 2) as d from teams order by team_id"
@@ -101,6 +104,7 @@ def test_an_answer(asked_ledger: Path):
     assert not found.more
 
 
+@pytest.mark.patient
 def test_more_rows_than_asked_for_are_not_fetched(asked_ledger: Path):
     found = answer(asked_ledger, "select * from range(1000000000)")
     assert len(found.rows) == 100
@@ -148,6 +152,7 @@ def test_what_takes_too_long_is_killed(query: str, asked_ledger: Path):
     assert "sql.room" not in children.stdout
 
 
+@pytest.mark.patient
 def test_the_room_is_closed_even_where_the_check_is_blind(
     asked_ledger: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

@@ -86,6 +86,7 @@ def test_what_no_decimal_of_ours_is(text: str):
         value("decimal", text, "x")
 
 
+@pytest.mark.patient
 def test_the_command_binds_them(asked_ledger: Path):
     file = asked_ledger.parent / "quartermaster.yaml"
     file.write_text("clusters: [{name: c}]\n", encoding="utf-8")
@@ -111,6 +112,7 @@ def test_the_command_binds_them(asked_ledger: Path):
     assert [(p["name"], p["required"]) for p in movers["parameters"]][:2] == [("from", True), ("to", True)]
 
 
+@pytest.mark.patient
 def test_a_query_of_ones_own_takes_them_by_name_only(asked_ledger: Path):
     bound = {"team": ("varchar", "vision"), "n": ("integer", "2")}
     query = "select team, $n + 1 from reporting.teams where team = $team"

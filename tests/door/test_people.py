@@ -90,6 +90,7 @@ def test_an_export_tells_all_and_is_recorded(ledger: Ledger):
     assert [(read["reader"], read["what"]) for read in told["read_by"]] == [("auditor", "export")]
 
 
+@pytest.mark.patient
 def test_erasing_takes_the_name_and_nothing_else(ledger: Ledger):
     remember(ledger, {ALICE: Name("Alice", "a@x"), BOB: Name("Bob", "b@x")}, NOW)
     before = figures(ledger)
@@ -108,6 +109,7 @@ def test_a_name_is_replaced_not_doubled(ledger: Ledger):
     assert ledger.query("select name, contact from people").rows() == [("Alice L.", "new")]
 
 
+@pytest.mark.patient
 def test_finding_a_person(ledger: Ledger):
     assert find(ledger, "alice", lambda: KEY) == ALICE
     assert find(ledger, pseudonym(ALICE), lambda: pytest.fail("no key is needed")) == ALICE
@@ -118,6 +120,7 @@ def test_finding_a_person(ledger: Ledger):
     assert pseudonym_of(pseudonym(BOB)) == BOB
 
 
+@pytest.mark.patient
 def test_the_commands(tmp_path: Path):
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
     command = ["--config", str(tmp_path / "quartermaster.yaml"), "person"]

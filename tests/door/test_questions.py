@@ -28,6 +28,7 @@ def config(asked_ledger: Path) -> str:
     return str(file)
 
 
+@pytest.mark.patient
 def test_every_named_question_runs_and_passes_the_door(asked_ledger: Path):
     with open_ledger(asked_ledger, read_only=True) as ledger, duckdb.connect() as connection:
         tables = frozenset(described())
@@ -54,6 +55,7 @@ def test_a_name_that_is_nearly_right():
     assert caught.value.hint == "did you mean idle-by-team?"
 
 
+@pytest.mark.patient
 def test_a_table_a_csv_and_json(config: str):
     ask = [
         "--config",

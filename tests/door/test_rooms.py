@@ -38,6 +38,7 @@ def rows(folder: Path, rooms: Rooms, query: str, limits: Limits = QUICK) -> list
     return json.loads(understood(out, limits, killed=killed)[1])["rows"]
 
 
+@pytest.mark.patient
 def test_a_room_that_waited_sees_what_was_written_meanwhile(warm: tuple[Path, Rooms]):
     folder, rooms = warm
     query = "select count(*) as n from cuts"
@@ -49,6 +50,7 @@ def test_a_room_that_waited_sees_what_was_written_meanwhile(warm: tuple[Path, Ro
     assert before == 0
 
 
+@pytest.mark.patient
 def test_no_question_hears_of_another(warm: tuple[Path, Rooms]):
     folder, rooms = warm
     numbers = {str(rows(folder, rooms, "select gen_random_uuid()::varchar as id")) for _ in range(4)}

@@ -99,6 +99,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
         process.stdout.close()
 
 
+@pytest.mark.patient
 def test_json_csv_and_arrow(served: Served) -> None:
     status, body, headers = served.call("/v1/sql", {"query": VISION})
     assert status == 200
@@ -131,6 +132,7 @@ def test_a_named_question_with_parameters(served: Served) -> None:
     assert {"name", "about", "parameters"} == listed[0].keys()
 
 
+@pytest.mark.patient
 def test_each_token_sees_its_own(served: Served) -> None:
     assert served.ask("select team from reporting.teams")["rows"] == [{"team": "vision"}]
     assert len(served.ask("select team from reporting.teams", served.fleet)["rows"]) == 2
@@ -201,6 +203,7 @@ def test_no_attack_passes_here_either(served: Served) -> None:
     assert hostile["rows"] == [{"p": "' or 1=1 --"}]
 
 
+@pytest.mark.patient
 def test_a_question_that_takes_too_long_ends_and_others_go_on(served: Served) -> None:
     long = "select count(*) from range(1000000000000)"
     with ThreadPoolExecutor(4) as pool:
@@ -210,6 +213,7 @@ def test_a_question_that_takes_too_long_ends_and_others_go_on(served: Served) ->
         assert "longer than 5 s" in bomb.result()["error"]
 
 
+@pytest.mark.patient
 def test_many_who_ask_at_once_are_bounded(served: Served) -> None:
     """One token takes half of the places, two at once and two that wait; the rest is told to come again."""
     with ThreadPoolExecutor(8) as pool:
@@ -260,6 +264,7 @@ def test_a_broken_request_breaks_nothing(served: Served) -> None:
     assert served.ask("select 1 as one")["rows"] == [{"one": 1}]
 
 
+@pytest.mark.patient
 def test_it_ends_in_order_and_all_is_noted(tmp_path: Path) -> None:
     with new_ledger(tmp_path / "ledger") as ledger:
         fill(ledger.append)
@@ -297,6 +302,7 @@ def test_it_ends_in_order_and_all_is_noted(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.patient
 def test_tls(tmp_path: Path) -> None:
     key, certificate = tmp_path / "tls.key", tmp_path / "tls.crt"
     subprocess.run(

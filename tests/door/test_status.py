@@ -135,6 +135,7 @@ def told_sources() -> dict[str, pl.DataFrame]:
     }
 
 
+@pytest.mark.patient
 def test_each_source_with_its_lag_and_coverage():
     asked = [("a", "dcgm", "telemetry"), ("a", "kubernetes", "holders"), ("a", "kubernetes", "quota")]
     with memory_ledger() as ledger:
@@ -159,6 +160,7 @@ def test_each_source_with_its_lag_and_coverage():
     assert not any(each.behind for each in strangers)  # nobody waits for what the configuration does not have
 
 
+@pytest.mark.patient
 def test_a_clock_that_is_apart_is_told_and_taken_into_account():
     told = told_sources()
     ahead = 3 * 60_000  # the API server's clock; all that its source tells is on it
@@ -180,6 +182,7 @@ def test_a_clock_that_is_apart_is_told_and_taken_into_account():
 
 
 @pytest.mark.parametrize(("late_ms", "code"), [(MINUTE_MS, 0), (6 * MINUTE_MS, 0), (7 * MINUTE_MS, 6)])
+@pytest.mark.patient
 def test_the_exit_code_tells_whether_a_source_is_behind(
     late_ms: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

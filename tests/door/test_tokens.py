@@ -72,6 +72,7 @@ def test_a_token_is_made_rotated_and_revoked():
         ("t", None, NOW, "over before"),
     ],
 )
+@pytest.mark.patient
 def test_what_no_token_is(name: str, teams: list[str] | None, end_ms: int, what: str):
     with memory_ledger() as ledger:
         with pytest.raises(InputError, match=what):
@@ -123,6 +124,7 @@ def asked(query: str) -> Asked:
     return Asked(NOW, 1, "t", "", query, "{}", "json", "answered", 3, 5, "")
 
 
+@pytest.mark.patient
 def test_what_was_noted_is_in_the_ledger_once(tmp_path: Path):
     file = tmp_path / "asked.jsonl"
     with memory_ledger() as ledger:
@@ -147,6 +149,7 @@ def test_what_was_noted_is_in_the_ledger_once(tmp_path: Path):
     assert found["rows"].to_list() == [3, 3, 3]
 
 
+@pytest.mark.patient
 def test_half_a_line_is_no_question(tmp_path: Path):
     with memory_ledger() as ledger:
         (tmp_path / "asked.jsonl").write_text('{"asked_at": 1, "tok', encoding="utf-8")
@@ -156,6 +159,7 @@ def test_half_a_line_is_no_question(tmp_path: Path):
         assert not (tmp_path / "asked.sending").exists()
 
 
+@pytest.mark.patient
 def test_the_commands(tmp_path: Path):
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
     with new_ledger(tmp_path / "ledger"):

@@ -1,10 +1,13 @@
 """The book: a snapshot of an instant from the ledger's rows."""
 
+import pytest
+
 from enforcer.book import Book
 from quartermaster.parts import GPU_PARTS
 from tests.enforcer.past import CLUSTER, Past, h
 
 
+@pytest.mark.patient
 def test_a_booking_adds_to_a_promise_and_its_limit_while_it_lasts_and_an_offer_takes_off() -> None:
     past = Past(8)
     past.small.promise("vision", 4, limit_parts=6 * GPU_PARTS, weight=3)

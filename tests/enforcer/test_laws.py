@@ -22,6 +22,7 @@ def _made(seed: int) -> Plan:
     return made
 
 
+@pytest.mark.patient
 def test_no_plan_breaks_a_rule() -> None:
     made = [_made(seed) for seed in range(CLUSTERS)]
     # The clusters are worth it: everything that a plan can say is said.

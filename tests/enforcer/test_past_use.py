@@ -48,6 +48,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(("policy", "expected"), [(REMEMBERED, 3 * GPU_PARTS // 2), ({}, 0)])
+@pytest.mark.patient
 def test_a_shadow_plan_remembers_it_where_the_policy_says_so(
     planned: list[int], policy: dict[str, Any], expected: int
 ) -> None:

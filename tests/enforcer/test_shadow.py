@@ -92,6 +92,7 @@ def deeds(made: Shadow | Refusal) -> list[tuple[str, str]]:
     return [(each.stage or each.act.value, each.target.name) for each in made.plan.actions]
 
 
+@pytest.mark.patient
 def test_an_idle_job_is_warned_as_the_policy_says() -> None:
     made = now(trained())
     assert deeds(made) == [("warn", "train")]
@@ -105,12 +106,14 @@ def test_an_idle_job_is_warned_as_the_policy_says() -> None:
     assert made.ids["uid-train"] == 100
 
 
+@pytest.mark.patient
 def test_after_two_recorded_warnings_it_would_be_taken() -> None:
     warned = [deed("warn", 200, "warn"), deed("warn", 300, "again")]
     assert deeds(now(trained(), before=warned[:1])) == [("again", "train")]
     assert deeds(now(trained(), before=warned)) == [("stop", "train")]
 
 
+@pytest.mark.patient
 def test_where_the_roll_up_is_behind_nobody_is_taken() -> None:
     """Then it is not known for how long it is idle, and warnings from before that count for nothing."""
     told = trained()
@@ -120,16 +123,19 @@ def test_where_the_roll_up_is_behind_nobody_is_taken() -> None:
     ]
 
 
+@pytest.mark.patient
 def test_a_warning_from_before_it_computed_last_counts_for_nothing() -> None:
     assert deeds(now(trained(), before=[deed("warn", 60, "warn"), deed("warn", 90, "again")])) == [
         ("warn", "train")
     ]
 
 
+@pytest.mark.patient
 def test_what_is_recorded_for_this_instant_or_later_is_not_remembered() -> None:
     assert deeds(now(trained(), before=[deed("warn", 360, "warn")])) == [("warn", "train")]
 
 
+@pytest.mark.patient
 def test_it_is_taken_once_until_it_computes_again() -> None:
     warned = [deed("warn", 200, "warn"), deed("warn", 300, "again")]
     assert deeds(now(trained(), before=[*warned, deed("stop", 320)])) == []
@@ -144,6 +150,7 @@ def test_it_is_taken_once_until_it_computes_again() -> None:
     assert deeds(now(told, before=[*warned, deed("stop", 320)])) == [("warn", "train")]
 
 
+@pytest.mark.patient
 def test_what_never_computed_is_idle_from_its_grace_on() -> None:
     told = Scene(2)
     told.workload("Job", "train", 0)
@@ -157,6 +164,7 @@ def test_what_never_computed_is_idle_from_its_grace_on() -> None:
 
 
 @pytest.mark.parametrize("behind", ["holders", "telemetry"])
+@pytest.mark.patient
 def test_where_a_source_is_behind_nothing_is_planned(behind: str) -> None:
     told = trained()
     if behind == "holders":
@@ -170,6 +178,7 @@ def test_where_a_source_is_behind_nothing_is_planned(behind: str) -> None:
     assert made.heard_ms == m(told.at - 3)
 
 
+@pytest.mark.patient
 def test_where_too_little_is_known_nothing_is_planned() -> None:
     quiet = Scene(4)
     for index in range(4):
@@ -193,6 +202,7 @@ def test_reasons_of_sources() -> None:
     assert list(thin(1000, 899)) != []
 
 
+@pytest.mark.patient
 def test_a_ledger_in_which_nobody_told_anything(ledger: Ledger) -> None:
     made, recorded = cycle(ledger, "nowhere", 1_796_000_400_000, RULING)
     assert isinstance(made, Refusal)

@@ -45,6 +45,7 @@ def deeds(past: Past, first: int = 1, last: int | None = None) -> list[tuple[int
     return found
 
 
+@pytest.mark.patient
 def test_a_job_that_stands_idle_is_warned_twice_then_taken_once() -> None:
     past = Past(12)
     past.did("train", "Job", 1, "ccc" + "i" * 9)
@@ -52,6 +53,7 @@ def test_a_job_that_stands_idle_is_warned_twice_then_taken_once() -> None:
     assert deeds(past) == [(4, "warn", "train"), (5, "again", "train"), (6, "stop", "train")]
 
 
+@pytest.mark.patient
 def test_what_is_known_later_changes_no_plan_before() -> None:
     short, long = Past(12), Past(12)
     short.did("train", "Job", 1, "ccc" + "i" * 9)
@@ -77,6 +79,7 @@ def test_one_that_was_taken_counts_again_only_when_it_has_computed_in_between() 
 
 
 @pytest.mark.parametrize(("letter", "taken"), [("u", 0), ("a", 0), ("t", 0), ("n", 1), ("i", 1)])
+@pytest.mark.patient
 def test_only_what_is_idle_by_two_signals_for_95_percent_is_ground(letter: str, taken: int) -> None:
     past = Past(8, gpus=14)
     for index in range(2, 14):  # so that enough is known of the cluster

@@ -259,6 +259,7 @@ def test_where_the_two_part(
 
 @pytest.mark.parametrize("openmetrics", [False, True], ids=["text", "openmetrics"])
 @given(seed=st.integers(0, 2**64))
+@pytest.mark.patient
 def test_generated_lines(
     openmetrics: bool,
     make_line: Callable[[random.Random], str],

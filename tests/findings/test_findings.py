@@ -35,6 +35,7 @@ def quiet_gang() -> Scene:
     return scene
 
 
+@pytest.mark.patient
 def test_an_idle_workload_beyond_doubt() -> None:
     found = quiet_gang().told()
     assert set(found) == {IDLE}
@@ -69,6 +70,7 @@ def test_one_signal_alone_is_no_ground() -> None:
     refused(scene, "gr_engine alone shows it idle")
 
 
+@pytest.mark.patient
 def test_stale_samples_are_no_ground() -> None:
     scene = quiet_gang()
     last = scene.small.h.samples
@@ -78,30 +80,35 @@ def test_stale_samples_are_no_ground() -> None:
     refused(scene, "its last sample is 180 s old")
 
 
+@pytest.mark.patient
 def test_a_watch_that_fell_behind_is_no_ground() -> None:
     scene = quiet_gang()
     scene.heard_until = 380
     refused(scene, "who holds was told last too long ago")
 
 
+@pytest.mark.patient
 def test_who_borrows_is_not_known_where_the_watch_fell_behind() -> None:
     scene = lent_out()
     scene.heard_until = 380
     assert scene.told() == {}
 
 
+@pytest.mark.patient
 def test_sources_that_disagree_are_no_ground() -> None:
     scene = quiet_gang()
     scene.disagree("vision/1-train", 100, 370)
     refused(scene, "sources disagree")
 
 
+@pytest.mark.patient
 def test_a_disagreement_that_is_over_before_the_window_is_none() -> None:
     scene = quiet_gang()
     scene.disagree("vision/1-train", 100, 330)
     assert scene.told()[IDLE].fit
 
 
+@pytest.mark.patient
 def test_a_pool_in_which_nothing_computes_is_a_fault_of_telemetry() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0, 1)
@@ -110,6 +117,7 @@ def test_a_pool_in_which_nothing_computes_is_a_fault_of_telemetry() -> None:
     refused(scene, "nothing at all computes in pool p")
 
 
+@pytest.mark.patient
 def test_a_frozen_exporter_is_unknown() -> None:
     """The collector tells a frozen exporter as a gap: what it says counts no more, so nothing is noticed."""
     scene = quiet_gang()
@@ -117,6 +125,7 @@ def test_a_frozen_exporter_is_unknown() -> None:
     assert scene.told() == {}
 
 
+@pytest.mark.patient
 def test_a_workload_that_has_just_started_is_in_its_grace() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0, 1, start=290)
@@ -127,6 +136,7 @@ def test_a_workload_that_has_just_started_is_in_its_grace() -> None:
     refused(scene, "a grace of 20 min")
 
 
+@pytest.mark.patient
 def test_a_gang_of_which_a_pod_has_not_started_is_not_idle() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0)
@@ -138,6 +148,7 @@ def test_a_gang_of_which_a_pod_has_not_started_is_not_idle() -> None:
     assert {kind for kind, _ in scene.told()} == {"partly idle workload", "never started"}
 
 
+@pytest.mark.patient
 def test_a_shared_gpu_that_labels_name_is_no_ground() -> None:
     scene = Scene()
     scene.small.h.nodes = [replace(each, sharing="time-slicing", replicas=2) for each in scene.small.h.nodes]
@@ -148,12 +159,14 @@ def test_a_shared_gpu_that_labels_name_is_no_ground() -> None:
     refused(scene, "named by labels alone")
 
 
+@pytest.mark.patient
 def test_a_sick_gpu_is_no_ground() -> None:
     scene = quiet_gang()
     scene.small.h.devices = [replace(each, healthy=each.device_index != 1) for each in scene.small.h.devices]
     refused(scene, "a GPU of it, or its node, is sick")
 
 
+@pytest.mark.patient
 def test_a_deployment_may_answer_requests() -> None:
     scene = Scene()
     scene.workload("Deployment", "chat", 0)
@@ -164,6 +177,7 @@ def test_a_deployment_may_answer_requests() -> None:
     assert one.doubts == ("whether a Service stands in front of a Deployment is not in the ledger",)
 
 
+@pytest.mark.patient
 def test_without_a_price_there_is_a_finding_and_no_cost() -> None:
     (one,) = quiet_gang().found(price=None)
     assert (one.cost, one.currency) == (None, "")
@@ -189,6 +203,7 @@ def test_a_notebook_has_a_longer_window_than_a_job() -> None:
     assert scene.told() == {}  # 89 minutes: a Job's 60, but not a Notebook's 120
 
 
+@pytest.mark.patient
 def test_serving_is_reported_only() -> None:
     scene = Scene()
     scene.workload("InferenceService", "chat", 0)
@@ -215,6 +230,7 @@ def test_what_is_unknown_is_never_idle() -> None:
     assert set(found) == {("partly idle workload", "Job vision/train")}
 
 
+@pytest.mark.patient
 def test_partly_idle_says_which_pods() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0, 1, 2)
@@ -230,6 +246,7 @@ def test_partly_idle_says_which_pods() -> None:
     )  # one GPU for the hour that was looked at; no earlier one is rolled up
 
 
+@pytest.mark.patient
 def test_a_stalled_workload_keeps_busy_and_does_nothing() -> None:
     scene = Scene()
     scene.workload("Job", "hung", 0)
@@ -238,6 +255,7 @@ def test_a_stalled_workload_keeps_busy_and_does_nothing() -> None:
     assert set(found) == {("stalled workload", "Job vision/hung")}
 
 
+@pytest.mark.patient
 def test_a_workspace_to_which_nobody_came_back() -> None:
     scene = Scene(at=26 * 60)
     scene.workload("Notebook", "alice", 0)
@@ -279,6 +297,7 @@ def test_a_pod_that_never_started() -> None:
     assert found["never started", "Job vision/pulls"].cost == Decimal("2.000000")
 
 
+@pytest.mark.patient
 def test_a_device_that_nobody_names_confirms_nothing() -> None:
     scene = Scene()
     scene.workload("Job", "train")
@@ -319,6 +338,7 @@ def lent_out() -> Scene:
     return scene
 
 
+@pytest.mark.patient
 def test_a_borrower_on_anothers_guarantee() -> None:
     found = lent_out().told()
     assert set(found) == {("borrower on another's guarantee", "nlp from vision in p")}
@@ -327,6 +347,7 @@ def test_a_borrower_on_anothers_guarantee() -> None:
 
 
 @pytest.mark.parametrize(("since", "starves"), [(180, True), (330, False)])
+@pytest.mark.patient
 def test_an_owner_who_waits_for_what_is_its_own(since: int, starves: bool) -> None:
     scene = lent_out()
     waits(scene, "vision", since, 2)
@@ -368,6 +389,7 @@ def hours_of_quota(held: float, lent: float = 0.0, guaranteed: float = 4.0) -> l
         (6.0, 0.0, {"guarantee always used"}),
     ],
 )
+@pytest.mark.patient
 def test_how_a_guarantee_was_used_over_a_week(held: float, lent: float, kinds: set[str]) -> None:
     scene = Scene(gpus=1)
     scene.more["quota_hourly"] = hours_of_quota(held, lent)
@@ -375,12 +397,14 @@ def test_how_a_guarantee_was_used_over_a_week(held: float, lent: float, kinds: s
     assert found == kinds
 
 
+@pytest.mark.patient
 def test_a_week_that_is_not_told_is_not_judged() -> None:
     scene = Scene(gpus=1)
     scene.more["quota_hourly"] = hours_of_quota(0.0)[:100]
     assert scene.found() == ()
 
 
+@pytest.mark.patient
 def test_the_command(tmp_path: Path) -> None:
     """On a ledger of its own: as of an instant it only shows; as of now it notes too."""
     scene = quiet_gang()
@@ -409,6 +433,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert isinstance(wrong.exception, InputError)
 
 
+@pytest.mark.patient
 def test_a_ledger_in_which_nothing_is_told(tmp_path: Path) -> None:
     lay_ledger(tmp_path / "ledger")
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}, {name: d}]\n", encoding="utf-8")

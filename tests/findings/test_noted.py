@@ -46,6 +46,7 @@ def versions(ledger: Ledger) -> int:
     return ledger.query("select count(*) from findings_versions").item()
 
 
+@pytest.mark.patient
 def test_a_finding_from_its_beginning_to_its_end(ledger: Ledger) -> None:
     at = START + HOUR_MS
     assert note(ledger, "c", [IDLE], at).new == 1
@@ -61,6 +62,7 @@ def test_a_finding_from_its_beginning_to_its_end(ledger: Ledger) -> None:
     assert versions(ledger) == 3
 
 
+@pytest.mark.patient
 def test_a_changed_doubt_is_written_at_once(ledger: Ledger) -> None:
     note(ledger, "c", [IDLE], START + HOUR_MS)
     doubtful = replace(IDLE, doubts=("stale",), evidence={"doubts": ["stale"]})

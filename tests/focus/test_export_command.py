@@ -118,6 +118,7 @@ def test_metrics_are_written_for_the_textfile_collector(site: Path, tmp_path: Pa
     assert "quartermaster_ledger_up 1.0" in file.read_text()
 
 
+@pytest.mark.patient
 def test_metrics_are_served_until_it_is_told_to_stop(site: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cli", "--config", str(site / "quartermaster.yaml"), "serve", "metrics"]
     process = Process("metrics", [*command, "--listen", "127.0.0.1:0"], tmp_path)

@@ -160,6 +160,7 @@ def test_a_closed_periods_rows_have_the_numbers_of_their_statements(finance_ledg
     assert found == {("2026-09", "vision"): "7-002", ("2026-09", None): "7-001", ("2026-10", "vision"): None}
 
 
+@pytest.mark.patient
 def test_the_rows_add_up_to_the_pools_cost_and_a_teams_to_what_it_owes(books: Books) -> None:
     books.card(unallocated="held", unavailable="none", unobserved="even")
     books.rate("4.10", pool="serving")
@@ -213,6 +214,7 @@ def any_lines(draw: st.DrawFn) -> Lines:
 
 @settings(max_examples=5)
 @given(lines=any_lines())
+@pytest.mark.patient
 def test_whatever_the_lines_are_costs_are_kept_and_price_times_quantity_is_the_cost(
     finance_ledger: Ledger, november: Span, lines: Lines
 ) -> None:
@@ -226,6 +228,7 @@ def test_whatever_the_lines_are_costs_are_kept_and_price_times_quantity_is_the_c
             assert abs(product - row["ContractedCost"]) <= Decimal("1e-8")
 
 
+@pytest.mark.patient
 def test_shares_of_one_line_have_ratios_that_add_up_to_one(finance_ledger: Ledger, november: Span) -> None:
     lines = Lines()
     for team, amount in (("a", "444.45"), ("b", "333.33"), ("c", "222.22")):
@@ -239,6 +242,7 @@ def test_shares_of_one_line_have_ratios_that_add_up_to_one(finance_ledger: Ledge
     assert [name for name in frame.columns if name in SINCE_1_3] == list(SINCE_1_3)
 
 
+@pytest.mark.patient
 def test_csv_and_parquet_say_the_same_and_csv_has_no_formulas(
     finance_ledger: Ledger, lines: Lines, november: Span, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ def filled(books: Books) -> Books:
     return books
 
 
+@pytest.mark.patient
 def test_the_last_whole_hour_and_the_period_so_far(filled: Books) -> None:
     found = told(families(read_facts(filled.store, Calendar(), NOON)))
     hour = {

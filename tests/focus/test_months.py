@@ -58,6 +58,7 @@ def november() -> Span:
     return span_of(Calendar().named("2026-11"))
 
 
+@pytest.mark.patient
 def test_every_table_of_the_month_is_there_with_a_manifest_that_holds(
     ledger: Ledger, november: Span, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_every_table_of_the_month_is_there_with_a_manifest_that_holds(
     assert found == ["data.parquet"] * 4 + ["manifest-2026-11.json"]
 
 
+@pytest.mark.patient
 def test_the_same_ledger_gives_the_same_bytes(ledger: Ledger, november: Span, tmp_path: Path) -> None:
     first = export_month(ledger, november, tmp_path / "a", "UTC")
     assert export_month(ledger, november, tmp_path / "b", "UTC") == first

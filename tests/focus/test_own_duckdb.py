@@ -66,6 +66,7 @@ def documented() -> str:
     return found
 
 
+@pytest.mark.patient
 def test_the_documented_statements_answer_and_nothing_can_be_written(folder: Path) -> None:
     done = ask(folder, ";\n".join((documented(), *WRITES)))
     assert (done.returncode, done.stderr) == (0, "")

@@ -57,6 +57,7 @@ def test_every_version_has_rows_that_pass(finance_ledger: Ledger, lines: Lines, 
 
 @settings(max_examples=5)
 @given(worlds())
+@pytest.mark.patient
 def test_whatever_a_card_makes_of_a_days_usage_passes_and_adds_up(
     finance_ledger: Ledger, november: Span, world: World
 ) -> None:
@@ -79,6 +80,7 @@ def test_an_empty_month_passes(finance_ledger: Ledger, november: Span) -> None:
     assert not [verdict for verdict in judge(table) if verdict.outcome == "failed"]
 
 
+@pytest.mark.patient
 def test_each_rule_that_is_asked_fails_when_one_column_is_spoilt(table: Table) -> None:
     asked = {
         verdict.rule.id

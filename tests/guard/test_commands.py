@@ -104,6 +104,7 @@ def a_plan(folder: Path, at_ms: int) -> Plan:
     return replace(planned(idle_scene(), policy, idler()), at_ms=at_ms)
 
 
+@pytest.mark.patient
 def test_an_approved_plan_is_carried_out_until_its_approval_runs_out(
     folder: Path, ledger: Ledger, say: Say, start: int
 ) -> None:

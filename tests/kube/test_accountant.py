@@ -61,6 +61,7 @@ def sure_apart(lives: dict[str, Life]) -> dict[str, Life]:
 
 @settings(max_examples=deep(3, 2), phases=UNSHRUNK)
 @given(st.lists(streams(), min_size=deep(4, 2), max_size=deep(4, 2)))
+@pytest.mark.patient
 def test_usage_of_a_stream_is_the_accountants_walk_to_the_millisecond(
     ledger: Ledger, found: list[list[Line]]
 ):

@@ -93,6 +93,7 @@ DRA: dict[str, Any] = {
 }
 
 
+@pytest.mark.patient
 def test_a_life_after_another_tells_nothing_twice(ledger: Ledger, cluster: str):
     Life(ledger, cluster, 10, **DRA).tell(12)
     once = versions(ledger, cluster)
@@ -165,6 +166,7 @@ def test_the_authority_is_the_first_lifes(ledger: Ledger, cluster: str):
     ]
 
 
+@pytest.mark.patient
 def test_a_batch_in_the_ledger_breaks_no_rule(ledger: Ledger, cluster: str):
     life = Life(ledger, cluster, 10, **DRA).tell(12)
     life.see(60, "resourceclaims", claim("g")).see(60, "resourceclaims", claim("g"), GONE)

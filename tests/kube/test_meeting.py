@@ -78,6 +78,7 @@ def holders(ledger: Ledger, told: Told, seconds: float) -> None:
     ledger.append(f"holders/{seconds}", {**told.picture.take(at(0)), "watermarks": [mark]})
 
 
+@pytest.mark.patient
 def test_samples_meet_the_pods_of_kubernetes(ledger: Ledger):
     told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=2))
     told.see(1, "pods", pod("a", started=3)).see(1, "pods", pod("b", started=3))
@@ -105,6 +106,7 @@ def test_samples_meet_the_pods_of_kubernetes(ledger: Ledger):
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
+@pytest.mark.patient
 def test_a_holding_by_label_ends_with_its_allocation(ledger: Ledger):
     told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=1)).see(1, "pods", pod("a", started=3))
     holders(ledger, told, 600)
@@ -150,6 +152,7 @@ def test_which_instance_is_which_is_not_guessed(seen: list[Instance]):
     assert numbered(instances("MIG-a", "MIG-b"), seen) == []
 
 
+@pytest.mark.patient
 def test_samples_meet_an_instance_that_dra_gave(ledger: Ledger):
     """A claim of a static MIG device: its samples come by number, are met by the pod's label, and tell computing."""
     told = Told(replaced(telemetry=True)).see(0, "nodes", node(gpus=0, labels={"nvidia.com/gpu.count": "1"}))
@@ -247,6 +250,7 @@ def unwell(ledger: Ledger) -> list[tuple[str, int, int | None]]:
     return ledger.query(query).rows()
 
 
+@pytest.mark.patient
 def test_an_xid_tells_which_gpu_is_the_sick_one(ledger: Ledger):
     """Allocatable lacks one from 600 s to 4200 s: the GPU with the XID is unavailable so long, and no other."""
     told = Told(replaced(telemetry=True)).see(0, "nodes", node()).see(600, "nodes", node(allocatable=7))
@@ -267,6 +271,7 @@ def test_an_xid_tells_which_gpu_is_the_sick_one(ledger: Ledger):
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
+@pytest.mark.patient
 def test_without_an_xid_the_last_ones_are_sick_until_one_tells(ledger: Ledger):
     told = Told(replaced(telemetry=True)).see(0, "nodes", node(allocatable=6))
     holders(ledger, told, 3600)

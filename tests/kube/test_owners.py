@@ -120,6 +120,7 @@ def test_a_person_is_a_pseudonym_and_a_pattern_never_a_name():
     assert "ann" not in str(told.rows)
 
 
+@pytest.mark.patient
 def test_names_are_kept_where_pseudonyms_are_off_and_stay_erased():
     """In the table `people` alone, once, until `person erase`: then they do not come back by themselves."""
     told = Told(replaced(names=True)).see(0, "nodes", node())

@@ -84,6 +84,7 @@ def test_it_is_what_the_accountant_says():
     assert lives_of(picture_of(LINES)) == written(Accountant().read(LINES))
 
 
+@pytest.mark.patient
 def test_its_usage_is_the_accountants_to_the_millisecond():
     """Rule 1: capacity = held + unallocated + unavailable + unobserved, each of them as the walk has it."""
     told = picture_of(LINES, frozenset({30}))
@@ -102,11 +103,13 @@ def test_its_usage_is_the_accountants_to_the_millisecond():
 
 
 @given(st.frozensets(st.integers(0, len(EVENTS))))
+@pytest.mark.patient
 def test_it_is_the_same_in_any_batches(takes: frozenset[int]):
     assert as_told(replay(EVENTS, takes)) == as_told(WHOLE)
 
 
 @given(st.integers(0, len(EVENTS)))
+@pytest.mark.patient
 def test_it_is_the_same_when_a_part_comes_twice(until: int):
     twice = [event for event in EVENTS[:until] if event.type not in {BEGIN, SYNCED}]
     assert as_told(replay([*EVENTS[:until], *twice, *EVENTS[until:]])) == as_told(WHOLE)

@@ -87,6 +87,7 @@ def findings(ledger: Ledger) -> list[tuple[str, Row]]:
     return [(subject, json.loads(evidence)) for subject, evidence in ledger.query(query).rows()]
 
 
+@pytest.mark.patient
 def test_one_history_without_a_seam(ledger: Ledger):
     switched(ledger)
     joined = join_labels(ledger, "c", [], at(14_400))
@@ -118,6 +119,7 @@ def test_one_history_without_a_seam(ledger: Ledger):
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
+@pytest.mark.patient
 def test_every_disagreement_is_a_finding(ledger: Ledger):
     """At the seam: pods that only one of them has, and one that began otherwise; after it: one that labels name."""
     named = (("GPU-0", "stale", 10, 160), ("GPU-1", "late", 60, 240), ("GPU-2", "agreed", 20, 240))

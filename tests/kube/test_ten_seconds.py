@@ -3,6 +3,8 @@
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from analytics.money.charges import charge
 from analytics.usage import roll_up
 from quartermaster.config.load import parse_configuration
@@ -20,6 +22,7 @@ rate_cards: [{card: "2026", from: 2026-01-01T00:00:00Z, prices: [{gpu_hour: "3.6
 """
 
 
+@pytest.mark.patient
 def test_a_ten_second_pod_is_billed_ten_seconds():
     read = parse_configuration(
         CONFIGURATION, "q.yaml", Surroundings({}, Path("/nowhere"), Path.read_text)

@@ -165,6 +165,7 @@ def test_a_server_that_hangs_is_asked_again(server: StandIn, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(("fields", "trouble"), [("reason=Killing", None), ("", "silent")])
+@pytest.mark.patient
 def test_rare_events_may_be_silent_and_all_else_sends_bookmarks(
     fields: str, trouble: str | None, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -200,6 +201,7 @@ def test_what_is_not_watched_is_said_once_of_each_watch_also_where_two_watch_the
     [stream(then="end"), status(410), stream(line("ERROR", GONE), then="end")],
     ids=["ends", "410", "event"],
 )
+@pytest.mark.patient
 def test_a_server_that_always_says_the_same_is_not_asked_without_end(
     answer: Answer, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

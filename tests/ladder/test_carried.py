@@ -24,6 +24,7 @@ def urls(address: str) -> list[str]:
     return [f"json://{address}/{SECRET}", f"mmost://{address}/{SECRET}", f"form://me:{SECRET}@{address}/"]
 
 
+@pytest.mark.patient
 def test_what_a_webhook_takes_is_accepted() -> None:
     with Webhook() as hook:
         assert [carry(url, TOLD, 5) for url in urls(hook.address)] == ["", "", ""]

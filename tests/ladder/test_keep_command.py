@@ -78,6 +78,7 @@ def requests(folder: Path) -> list[dict[str, Any]]:
         return ledger.query("select * from requests order by asked_at").to_dicts()
 
 
+@pytest.mark.patient
 def test_it_is_recorded_under_a_pseudonym_for_the_uid(keep: Keep, folder: Path) -> None:
     began = now_ms()
     code, out, _ = keep("4h", "Notebook/lab/drafts", "--reason", "results are looked at")
@@ -164,6 +165,7 @@ def test_what_is_refused_leaves_no_row(keep: Keep, folder: Path) -> None:
     assert len(requests(folder)) == before
 
 
+@pytest.mark.patient
 def test_a_uid_or_a_cluster_tells_two_apart_and_no_name_paints_the_terminal(keep: Keep, folder: Path) -> None:
     code, out, _ = keep("4h", "uid-x")
     assert (code, "\x1b" in out, "\u202e" in out) == (0, False, False)

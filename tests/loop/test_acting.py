@@ -29,6 +29,7 @@ class Said:
         return self._capsys.readouterr().out
 
 
+@pytest.mark.patient
 def test_who_does_not_lead_is_told_once_and_why(
     shared: Ledger, cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_ledger_that_knows_of_nobody_while_the_cluster_does_covers_nothing(
 
 
 @pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS, 0])
+@pytest.mark.patient
 def test_a_clock_that_is_set_makes_no_start_longer_ago(shared: Ledger, cluster: str, by_ms: int) -> None:
     stage = Stage(shared, cluster, ran_ms=MINUTE_MS)
     stage.clocks.set(by_ms)
@@ -138,6 +139,7 @@ def test_a_policy_that_is_new_to_a_machine_whose_clock_is_behind_is_new(shared: 
 
 
 @pytest.mark.parametrize("by_ms", [2 * HOUR_MS, -2 * HOUR_MS, 0])
+@pytest.mark.patient
 def test_a_clock_that_is_set_gives_no_limit_back(shared: Ledger, cluster: str, by_ms: int) -> None:
     stage = Stage(shared, cluster, policy=rules(a_cycle=1, team_an_hour=1, an_hour=1))
     turned(stage)
@@ -189,6 +191,7 @@ def approve(ledger: Ledger, cluster: str, plan_hash: str, at_ms: int) -> None:
     assert ask(ledger, asked)
 
 
+@pytest.mark.patient
 def test_only_the_plan_that_was_approved_is_done_and_it_is_answered(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster, asked="plan")
     found = turned(stage)

@@ -43,6 +43,7 @@ def report() -> Report:
         return weekly(books.ledger, "2026-W48", now_ms=NOW)
 
 
+@pytest.mark.patient
 def test_the_bill_fits_80_columns_and_has_no_escape_codes(report: Report) -> None:
     page = text(report)
     assert max(map(len, page.splitlines())) <= 80

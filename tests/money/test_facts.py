@@ -3,6 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from analytics.money.charges import charge
 from analytics.money.pricing import OWNER
 from enforcer.plan import Cause
@@ -98,6 +100,7 @@ def test_lost_work_is_the_last_hours_before_an_owners_return(books: Books) -> No
     assert [(line["workload_id"], line["amount"]) for line in lost] == [(content_id("workload", "train"), -6)]
 
 
+@pytest.mark.patient
 def test_a_stop_that_is_told_later_makes_the_days_before_it_due(books: Books) -> None:
     books.card(terms={"lost": "credit", "lost_at_most_ms": 24 * 3_600_000})
     books.rate("3")
@@ -163,6 +166,7 @@ def test_requests_are_counted_once_a_pod_for_the_time_it_held(books: Books) -> N
     }
 
 
+@pytest.mark.patient
 def test_a_commitment_is_due_on_days_without_usage(books: Books) -> None:
     """3,000.00 for November: 100.00 a day, also on the day between, on which nothing was used."""
     commitment = {

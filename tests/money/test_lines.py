@@ -18,6 +18,7 @@ from tests.money.worlds import FULL, SEGMENTS, key, lines_of, micros, worlds
 
 @settings(max_examples=deep(50, 15))
 @given(worlds())
+@pytest.mark.patient
 def test_lines_are_what_the_accountant_says(world: World) -> None:
     lines = lines_of(world)
     assert len({line["charge_id"] for line in lines}) == len(lines)
@@ -26,6 +27,7 @@ def test_lines_are_what_the_accountant_says(world: World) -> None:
 
 @settings(max_examples=deep(50, 15))
 @given(worlds())
+@pytest.mark.patient
 def test_lines_add_up_to_the_pools_cost(world: World) -> None:
     """Rule 2: base lines and what nobody held are capacity × price; every other line has its counter-line."""
     lines = lines_of(world)
@@ -50,6 +52,7 @@ def test_lines_add_up_to_the_pools_cost(world: World) -> None:
 
 @settings(max_examples=deep(50, 15))
 @given(worlds())
+@pytest.mark.patient
 def test_what_is_taken_off_a_line_is_never_more_than_the_line(world: World) -> None:
     """However many adjustments touch it: each takes of what those before it left."""
     lines = lines_of(world)

@@ -68,6 +68,7 @@ def histories(draw: st.DrawFn) -> tuple[World, World]:
 
 @settings(max_examples=deep(30, 10))
 @given(histories())
+@pytest.mark.patient
 def test_no_team_gains_by_a_guarantee_that_it_does_not_use(history: tuple[World, World]) -> None:
     """But for what rounding may give: a millionth for each line that its guarantee has a part in."""
     before, after = history

@@ -53,6 +53,7 @@ def run(site: Path, *arguments: str, given: str | None = None) -> Result:
     return result
 
 
+@pytest.mark.patient
 def test_what_is_listed_and_shown(site: Path) -> None:
     listed = run(site, "list").stdout
     assert "2026" in listed
@@ -67,6 +68,7 @@ def test_what_is_listed_and_shown(site: Path) -> None:
         run(site, "show", "2027")
 
 
+@pytest.mark.patient
 def test_a_card_is_set_from_an_instant_and_a_broken_one_refused_with_its_line(site: Path) -> None:
     sale = '{card: sale, prices: [{gpu_hour: "1.90"}]}'
     arguments = ("--from", "2026-12-01T00:00:00Z", "--author", "finance", "--json")
@@ -78,6 +80,7 @@ def test_a_card_is_set_from_an_instant_and_a_broken_one_refused_with_its_line(si
         run(site, "set", "-", *arguments, given=sale.replace('"1.90"', "-1"))
 
 
+@pytest.mark.patient
 def test_what_teams_owe_in_another_currency_by_a_recorded_rate_alone(site: Path) -> None:
     """4 × 3.10 = 12.40, less 10 % = 11.16 USD × 0.9 = 10.044 EUR."""
     span = ("--from", "2026-11-01", "--to", "2026-12-01")
@@ -90,6 +93,7 @@ def test_what_teams_owe_in_another_currency_by_a_recorded_rate_alone(site: Path)
     assert "0.900000000" in run(site, "fx").stdout
 
 
+@pytest.mark.patient
 def test_energy_and_an_hours_own_intensity(site: Path) -> None:
     """1 kWh × PUE 1.3 × 0.20 = 0.26; × 400 g = 0.52 kg, and × 100 g once the hour has its own."""
     span = ("--from", "2026-11-23", "--to", "2026-11-24")
@@ -106,6 +110,7 @@ def test_energy_and_an_hours_own_intensity(site: Path) -> None:
     assert "0.130000" in run(site, "energy", *span, "--by", "day").stdout
 
 
+@pytest.mark.patient
 def test_true_cost_shows_its_arithmetic(site: Path) -> None:
     figures = ("--gpus", "64", "--purchase", "2,400,000", "--years", "5", "--watts", "58000", "--kwh", "0.21")
     told = run(site, "true-cost", *figures, "--pue", "1.3", "--staff", "180000", "--used", "0.7").stdout

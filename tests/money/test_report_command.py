@@ -43,6 +43,7 @@ def run(site: Path, *arguments: str) -> Result:
     return result
 
 
+@pytest.mark.patient
 def test_without_a_week_it_is_the_last_complete_one(site: Path) -> None:
     told = run(site).stdout
     assert "Week 2026-W48 · 23–29 November 2026 · Europe/Berlin · complete" in told
@@ -56,6 +57,7 @@ def test_the_current_week_is_provisional(site: Path) -> None:
     assert "Provisional: the week is not complete (known until 2026-11-30 04:00 UTC)." in told
 
 
+@pytest.mark.patient
 def test_json(site: Path) -> None:
     for arguments in (("--json",), ("--format", "json")):
         document = json.loads(run(site, *arguments).stdout)
@@ -69,6 +71,7 @@ def test_csv(site: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "begins"), [("table", "Week 2026-W48"), ("csv", "section,"), ("html", "<!")]
 )
+@pytest.mark.patient
 def test_into_a_file(site: Path, tmp_path: Path, form: str, begins: str) -> None:
     file = tmp_path / f"bill.{form}"
     result = run(site, "--format", form, "--output", str(file))
@@ -86,6 +89,7 @@ def test_into_a_file(site: Path, tmp_path: Path, form: str, begins: str) -> None
         (["--output", "/proc/nowhere/bill"], "/proc/nowhere/bill: it cannot be written"),
     ],
 )
+@pytest.mark.patient
 def test_what_is_wrong_is_said_with_the_next_step(site: Path, arguments: list[str], told: str) -> None:
     with pytest.raises(InputError) as error:
         run(site, *arguments)

@@ -3,6 +3,8 @@
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from analytics.money.charges import charge
 from analytics.usage import roll_up
 from quartermaster import records
@@ -70,6 +72,7 @@ def tell(ledger: Ledger) -> None:
     )
 
 
+@pytest.mark.patient
 def test_the_hour_is_split_and_each_part_has_its_price() -> None:
     """Until 01:20 2 GPUs × 4/3 h × 3.00 = 8.00. From then on 40 minutes of the pod, and 1 h 40 min till 03:00 in all:
 

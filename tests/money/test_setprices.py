@@ -58,6 +58,7 @@ def price_at(ledger: Ledger, instant_ms: int, pool: str = "training", profile: s
         return f"{read_prices(cursor).at('demo', pool, 'NVIDIA H100', instant_ms, profile)[1].price.normalize():f}"
 
 
+@pytest.mark.patient
 def test_a_pool_is_priced_by_how_it_is_bought(ledger: Ledger) -> None:
     assert [price_at(ledger, AT, pool) for pool in ("training", "cheap", "cheaper")] == ["3.1", "0.9", "0.9"]
     with ledger.reading() as cursor:
@@ -67,6 +68,7 @@ def test_a_pool_is_priced_by_how_it_is_bought(ledger: Ledger) -> None:
     assert f"{cores.price.normalize():f}" == "0.01"
 
 
+@pytest.mark.patient
 def test_it_holds_from_its_instant_and_a_declaration_leaves_it(
     ledger: Ledger, configuration: Configuration
 ) -> None:
@@ -79,6 +81,7 @@ def test_it_holds_from_its_instant_and_a_declaration_leaves_it(
     assert AT in cuts
 
 
+@pytest.mark.patient
 def test_set_again_it_is_a_new_version_and_what_has_been_stays(
     ledger: Ledger, configuration: Configuration
 ) -> None:

@@ -55,6 +55,7 @@ def report(week: Books) -> Report:
     return weekly(week.ledger, "2026-W48", now_ms=NOW)
 
 
+@pytest.mark.patient
 def test_the_fleet(report: Report) -> None:
     assert {name: hours(amount) for name, amount in report.split.parts} == {
         "computing": 24,
@@ -194,6 +195,7 @@ def idlest(books: Books) -> tuple[IdleRow, ...]:
     return weekly(books.ledger, "2026-W48", now_ms=NOW).idlest
 
 
+@pytest.mark.patient
 def test_a_forgotten_notebook(books: Books) -> None:
     books.usage(hours=5, team="a", computing=1, workload="nb")
     seen = {"activity_permille_pms": 0, "activity_peak_permille": 8, "power_peak_dw": 741}
@@ -207,6 +209,7 @@ def test_a_forgotten_notebook(books: Books) -> None:
     assert "stop the notebook" in row.advice
 
 
+@pytest.mark.patient
 def test_a_hung_job(books: Books) -> None:
     books.usage(hours=10, gpus=8, team="a", computing=1, stalled=0.9, workload="job", activity_permille_pms=0)
     books.name("job", "Job", "train")
@@ -215,6 +218,7 @@ def test_a_hung_job(books: Books) -> None:
     assert "log" in row.advice
 
 
+@pytest.mark.patient
 def test_a_job_that_stopped_computing_and_kept_its_gpus(books: Books) -> None:
     books.usage(hours=5, team="a", computing=1, workload="job")
     books.usage("2026-11-23T05:00:00Z", hours=3, team="a", workload="job")
@@ -223,6 +227,7 @@ def test_a_job_that_stopped_computing_and_kept_its_gpus(books: Books) -> None:
     assert row.advice.startswith("it stopped computing and kept its GPUs")
 
 
+@pytest.mark.patient
 def test_a_gang_that_asked_for_too_much(books: Books) -> None:
     for device in range(8):
         books.usage(hours=10, team="a", computing=float(device < 5), device_id=device, workload="gang")
@@ -242,6 +247,7 @@ def test_a_gang_that_asked_for_too_much(books: Books) -> None:
         ("Pod", 0, "nothing all week"),
     ],
 )
+@pytest.mark.patient
 def test_what_to_do_fits_the_kind(books: Books, kind: str, computing: float, told: str) -> None:
     books.usage(hours=10, team="a", computing=computing, workload="w")
     books.name("w", kind, "x")
@@ -249,6 +255,7 @@ def test_what_to_do_fits_the_kind(books: Books, kind: str, computing: float, tol
     assert told in row.advice
 
 
+@pytest.mark.patient
 def test_what_never_started(books: Books) -> None:
     books.usage(hours=10, team="a", not_started=1, workload="w")
     (row,) = idlest(books)
@@ -257,6 +264,7 @@ def test_what_never_started(books: Books) -> None:
     assert row.workload.name  # without a name it has at least its id
 
 
+@pytest.mark.patient
 def test_the_idlest_are_ten_by_cost_and_none_that_mostly_works(books: Books) -> None:
     for number in range(12):
         books.usage(hours=1 + number, team="a", workload=f"w{number:02d}", device_id=number)
@@ -281,6 +289,7 @@ def test_ten_of_the_hundred_and_more(books: Books) -> None:
 # --- what is not known ------------------------------------------------------------------------------------
 
 
+@pytest.mark.patient
 def test_notes_say_what_is_not_known(books: Books) -> None:
     books.card()
     books.rate("1")
@@ -321,6 +330,7 @@ def test_notes_say_what_is_not_known(books: Books) -> None:
         (["2026-11-25"], None, "2026-W48"),
     ],
 )
+@pytest.mark.patient
 def test_the_last_complete_week_or_the_current_one(
     books: Books, days: list[str], until: str | None, week: str
 ) -> None:

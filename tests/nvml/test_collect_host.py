@@ -72,6 +72,7 @@ def unused_tcp_port() -> int:
         return listening.getsockname()[1]
 
 
+@pytest.mark.patient
 def test_a_machine_without_any_configuration(script: Script, machine: Machine):
     """The real /proc: the process on the GPU is a real one."""
     with subprocess.Popen(["sleep", "60"]) as real:
@@ -113,6 +114,7 @@ def test_a_machine_without_any_configuration(script: Script, machine: Machine):
 
 
 @pytest.mark.skipif(find_library("nvidia-ml") is not None, reason="this machine has NVIDIA's library")
+@pytest.mark.patient
 def test_without_a_library_it_says_so_and_writes_nothing(machine: Machine):
     result = machine.run("collect", "--nvml", LD_LIBRARY_PATH=str(machine.home))
     assert result.returncode == 5
@@ -121,6 +123,7 @@ def test_without_a_library_it_says_so_and_writes_nothing(machine: Machine):
     assert not machine.file.exists()
 
 
+@pytest.mark.patient
 def test_a_configuration_that_does_not_know_the_host(script: Script, machine: Machine):
     script.write()
     (machine.home / "quartermaster.yaml").write_text(
@@ -132,6 +135,7 @@ def test_a_configuration_that_does_not_know_the_host(script: Script, machine: Ma
     assert f"{{name: {HOST}, holders: nvml, nvml: {{host: {HOST}}}}}" in result.stderr
 
 
+@pytest.mark.patient
 def test_a_configuration_of_its_own_rounds_of_a_second_and_an_end(
     script: Script, machine: Machine, unused_tcp_port: int
 ):

@@ -170,6 +170,7 @@ async def test_processes_that_may_not_be_known(script: Script, fetcher: Fetcher)
         (999, "NVML error 999", "Unknown Error"),
     ],
 )
+@pytest.mark.patient
 async def test_a_driver_that_does_not_begin(
     script: Script, fetcher: Fetcher, code: int, reason: str, next_step: str
 ):
@@ -217,6 +218,7 @@ async def test_a_library_of_another_version_is_loaded_when_the_drivers_fit_again
     assert "reboot" in mismatch.detail
 
 
+@pytest.mark.patient
 async def test_a_library_that_breaks_or_hangs_does_not_take_the_collector_along(script: Script, tree: Tree):
     fetcher = Fetcher(Places(tree.proc, tree.cgroup), timeout_ms=3_000, first_ms=5_000)
     script.gpu(0)

@@ -197,6 +197,7 @@ def expected() -> Mapping[str, dict[str, int]]:
     return found
 
 
+@pytest.mark.patient
 def test_every_part_of_every_minute_is_the_scripts_own(told: Lab):
     measures = ("held", "unallocated", "unavailable", "unobserved")
     sums = ", ".join(f"sum({each}_pms)::bigint as {each}" for each in measures)
@@ -255,6 +256,7 @@ def test_what_was_not_seen_is_a_gap_and_never_a_zero(told: Lab):
     assert not [at for at in spoken if 190 < at < 215]
 
 
+@pytest.mark.patient
 def test_the_bill_by_the_command(told: Lab):
     options = ["--config", str(told.folder / "quartermaster.yaml")]
     for command in (["rollup"], ["report", "--week", "2026-W47", "--json"]):
@@ -272,6 +274,7 @@ def test_the_bill_by_the_command(told: Lab):
     assert "daemon" not in told.log.getvalue()
 
 
+@pytest.mark.patient
 def test_a_mig_host_and_an_xid(lab: Lab):
     """GPU 0 is cut into 3g.40gb, which daemon computes on from the beginning, and 1g.10gb, which www-data holds idle
     up to the look at 30; at 60 it is cut otherwise. GPU 1 has an XID 48 in the look at 30."""
@@ -328,6 +331,7 @@ def test_a_mig_host_and_an_xid(lab: Lab):
     assert checks.run(lab.ledger) == []
 
 
+@pytest.mark.patient
 def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     lab.script.gpu(0)
     lab.script.gpu(1)
@@ -352,6 +356,7 @@ def test_a_ledger_that_lost_the_memory_ends_what_it_cannot_find(lab: Lab):
     assert checks.run(lab.ledger) == []
 
 
+@pytest.mark.patient
 def test_a_life_that_dies_before_its_batch_is_committed(lab: Lab):
     """What it saw is in its memory and told by the next life: the batch costs its samples alone."""
     lab.script.gpu(0)

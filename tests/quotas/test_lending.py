@@ -230,6 +230,7 @@ DEMANDS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(gpus=st.integers(8, 24), written=st.lists(st.integers(0, 8), min_size=3, max_size=3), demands=DEMANDS)
+@pytest.mark.patient
 def test_over_any_demand_quotas_keep_within_what_there_is_and_do_not_flap(
     gpus: int, written: list[int], demands: list[tuple[int, list[tuple[int, int]]]]
 ):

@@ -58,6 +58,7 @@ def run(tmp_path: Path) -> Run:
     return command
 
 
+@pytest.mark.patient
 def test_shown_applied_and_undone(run: Run) -> None:
     text = run()
     assert (

@@ -199,6 +199,7 @@ CONNECTION = toy()
     st.lists(st.tuples(st.integers(1, 150), st.integers(0, 9)), min_size=1, max_size=5), st.integers(1, 300)
 )
 @settings(max_examples=40)
+@pytest.mark.patient
 def test_needed_is_the_highest_hour_once_one_in_a_hundred_of_all_hours_is_left_out(
     needs: list[tuple[int, int]], others: int
 ) -> None:

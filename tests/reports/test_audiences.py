@@ -52,6 +52,7 @@ def test_what_is_no_audience_is_refused(text: str) -> None:
         audience.parse(text)
 
 
+@pytest.mark.patient
 def test_a_departments_report_is_its_teams(quarter: Ledger) -> None:
     research = told(quarter, "department research")
     teams = [told(quarter, f"team {name}") for name in ("vision", "language")]
@@ -69,6 +70,7 @@ def test_all_teams_together_are_the_whole(quarter: Ledger) -> None:
     assert whole.split.held == held[0] + held[1] + held[2]
 
 
+@pytest.mark.patient
 def test_reports_made_together_are_those_made_alone(quarter: Ledger) -> None:
     audiences = [
         MANAGERS,
@@ -137,6 +139,7 @@ def test_days_add_up_to_the_span(quarter: Ledger) -> None:
     assert total == week.split
 
 
+@pytest.mark.patient
 def test_lending_is_told_to_both_sides(quarter: Ledger) -> None:
     for reader in ("managers", "team vision", "team language", "department research"):
         (row,) = told(quarter, reader).lending

@@ -67,6 +67,7 @@ def week(quarter: Ledger) -> Report:
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.patient
 def test_a_name_is_text_in_every_form(week: Report, name: str) -> None:
     report = renamed(week, name)
     page = written(report, Form.HTML).decode()
@@ -110,6 +111,7 @@ def empty(week: Report) -> Report:
 
 
 @pytest.mark.parametrize("without", [unpriced, empty])
+@pytest.mark.patient
 def test_without_prices_or_anything_every_form_is_made(
     week: Report, without: Callable[[Report], Report]
 ) -> None:
@@ -135,6 +137,7 @@ def test_ten_thousand_workloads_of_a_team(books: Books) -> None:
     assert "The 25 of 10,000 that cost most" in Read(written(report, Form.HTML).decode()).text
 
 
+@pytest.mark.patient
 def test_a_team_that_is_known_and_has_nothing_has_a_report(books: Books) -> None:
     books.card()
     books.rate("1")

@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 from decimal import Decimal
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def test_a_price_alone(quarter: Ledger) -> None:
     assert change.causes[0].amount == 6 * 24 * 7 * Decimal("0.5")
 
 
+@pytest.mark.patient
 def test_before_is_the_mean_of_the_teams_own_past(quarter: Ledger) -> None:
     change = change_of(quarter, "vision")
     assert change.now == weekly(quarter, WEEK, "vision", now_ms=NOW).billed
@@ -98,6 +100,7 @@ LINES = st.lists(
 
 @given(lines=LINES)
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.patient
 def test_causes_add_up_to_the_change(
     lines: list[tuple[int, str, int, str, int, int]], money_ledger: Ledger
 ) -> None:

@@ -47,6 +47,7 @@ def words_of(content: bytes, form: Form) -> str:
     return re.sub(r"\s+", " ", text.replace("\u200b", "").replace("\u00a0", " "))
 
 
+@pytest.mark.patient
 def test_html_and_pdf_tell_every_cent_of_every_table(told: list[Report]) -> None:
     for report in told:
         for form in (Form.HTML, Form.PDF):
@@ -87,6 +88,7 @@ def test_the_workbook_has_the_same_figures_as_numbers(told: list[Report]) -> Non
                     )
 
 
+@pytest.mark.patient
 def test_json_has_sqls_digits(told: list[Report], quarter: Ledger) -> None:
     for report in told:
         document: dict[str, Any] = json.loads(written(report, Form.JSON))
@@ -114,6 +116,7 @@ def test_cents_are_less_than_one_from_the_exact_amount(told: list[Report]) -> No
                         assert abs(before - after) < Decimal("0.01")
 
 
+@pytest.mark.patient
 def test_the_same_report_is_the_same_bytes(told: list[Report]) -> None:
     for form in Form:
         assert written(told[0], form) == written(told[0], form)

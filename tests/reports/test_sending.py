@@ -77,6 +77,7 @@ def test_the_last_time_and_the_next_are_in_the_business_time_zone() -> None:
     assert last_due(first, AFTER, "Europe/Berlin").span.name == "2026-10"
 
 
+@pytest.mark.patient
 def test_a_mail_with_its_files_arrives_once(post: Ledger, configured: Callable[..., Configuration]) -> None:
     with Mailbox() as mailbox:
         configuration = configured(
@@ -100,6 +101,7 @@ def test_a_mail_with_its_files_arrives_once(post: Ledger, configured: Callable[.
     assert files["gpu-report-2026-W48-managers.csv"].startswith(b"section,span,")
 
 
+@pytest.mark.patient
 def test_after_a_pause_the_last_that_was_missed_is_sent_once(
     post: Ledger, configured: Callable[..., Configuration]
 ) -> None:
@@ -133,6 +135,7 @@ def test_each_team_by_its_own_channels_and_no_other(
     assert "language" not in told["message"]
 
 
+@pytest.mark.patient
 def test_one_that_bounces_stops_no_other_and_is_tried_again(
     post: Ledger, configured: Callable[..., Configuration]
 ) -> None:
@@ -156,6 +159,7 @@ def test_one_that_bounces_stops_no_other_and_is_tried_again(
     assert len(mailbox.mails) == 1
 
 
+@pytest.mark.patient
 def test_what_was_begun_and_never_told_of_is_not_sent_again(
     post: Ledger, configured: Callable[..., Configuration]
 ) -> None:
@@ -206,6 +210,7 @@ def run(site: Path, *arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.patient
 def test_a_preview_writes_what_would_be_sent_and_sends_nothing(
     site: Path, post: Ledger, tmp_path: Path, configured: Callable[..., Configuration]
 ) -> None:

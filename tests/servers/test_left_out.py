@@ -25,6 +25,7 @@ def run(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.patient
 def test_the_summary_says_what_is_left_out_and_how_to_get_it(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout
@@ -33,6 +34,7 @@ def test_the_summary_says_what_is_left_out_and_how_to_get_it(tmp_path: Path) -> 
     assert f"2 in {TEST}" in told
 
 
+@pytest.mark.patient
 def test_in_ci_it_is_a_failure(tmp_path: Path) -> None:
     done = run(tmp_path, CI="true")
     assert done.returncode == 1

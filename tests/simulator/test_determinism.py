@@ -36,6 +36,7 @@ def test_another_seed_is_another_cluster():
     assert digest(3, HOUR_MS) != digest(4, HOUR_MS)
 
 
+@pytest.mark.patient
 def test_another_process_with_another_hash_seed_says_the_same():
     program = (
         "import importlib.util as u, sys;"

@@ -171,6 +171,7 @@ def test_vanishing_labels_come_back(noon: ClusterSimulation):
     assert seen.count(False) == 2
 
 
+@pytest.mark.patient
 def test_lingering_labels_stay_for_half_an_hour(noon: ClusterSimulation):
     noon.switch("*", ["lingering-labels"])
     kept = 0

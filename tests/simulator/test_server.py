@@ -39,6 +39,7 @@ def get(url: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
         return answer.status, answer.read(), dict(answer.headers)
 
 
+@pytest.mark.patient
 def test_each_node_has_the_page_that_the_simulation_gives(server: SimulatorServer):
     simulation = demo(PLAN.seed, PLAN.start_ms, PLAN.end_ms, quick=True)
     simulation.advance(START_MS + HOUR_MS)
@@ -149,6 +150,7 @@ def test_wrong_names_come_back_as_errors(server: SimulatorServer):
         server.speak("t4-0", "0.1")
 
 
+@pytest.mark.patient
 def test_a_wrong_plan_is_told_on_entry():
     with (
         pytest.raises(InputError, match="ends before it starts"),
@@ -157,12 +159,14 @@ def test_a_wrong_plan_is_told_on_entry():
         pass
 
 
+@pytest.mark.patient
 def test_a_taken_port_is_told_on_entry(server: SimulatorServer):
     port = int(server.base_url.rpartition(":")[2])
     with pytest.raises(SourceError, match=f"127.0.0.1:{port}"), SimulatorServer(PLAN, port=port):
         pass
 
 
+@pytest.mark.patient
 def test_the_child_is_gone_afterwards_and_a_running_clock_runs():
     with SimulatorServer(Plan(2, START_MS, START_MS + DAY_MS, quick=True, speed=100_000.0)) as running:
         url = running.url("l40s-0")
@@ -177,6 +181,7 @@ def test_the_child_is_gone_afterwards_and_a_running_clock_runs():
         running.advance(START_MS)
 
 
+@pytest.mark.patient
 def test_a_child_that_dies_at_its_start_is_told_on_entry():
     plan = Plan(-1, 0, DAY_MS, quick=True)  # a seed that no generator takes
     with pytest.raises(SourceError, match="has died"), SimulatorServer(plan):

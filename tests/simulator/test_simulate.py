@@ -22,6 +22,7 @@ PODS = (
 )
 
 
+@pytest.mark.patient
 def test_replay_makes_a_ledger_and_a_configuration(tmp_path: Path):
     (tmp_path / "nodes.csv").write_text(NODES)
     (tmp_path / "pods.csv").write_text(PODS)
@@ -59,6 +60,7 @@ def test_quirks_are_listed():
     assert "1.7, 2.4" in said.output
 
 
+@pytest.mark.patient
 def test_serve_until_it_is_told_to_stop(tmp_path: Path):
     file = tmp_path / "sim.yaml"
     options = [

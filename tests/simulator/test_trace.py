@@ -117,6 +117,7 @@ def test_samples_are_there_while_a_gpu_is_held_and_energy_grows(small: Trace):
     assert (whole["hold_ms"] == 150_000).all()
 
 
+@pytest.mark.patient
 def test_a_replay_lands_in_a_ledger_once(small: Trace):
     replay = Replay(small, 1, START_MS)
     done: list[float] = []

@@ -34,6 +34,7 @@ def elsewhere(request: pytest.FixtureRequest, place: Any, tmp_path: Path) -> tup
     return tmp_path / "restored", f"postgres:{request.getfixturevalue('postgres_server').database()}"
 
 
+@pytest.mark.patient
 def test_what_was_backed_up_comes_back(place: Any, elsewhere: tuple[Path, str], tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     with open_ledger(place.folder, place.catalog) as ledger:
@@ -60,6 +61,7 @@ def test_what_was_backed_up_comes_back(place: Any, elsewhere: tuple[Path, str], 
         restore(tmp_path / "backup", *elsewhere)
 
 
+@pytest.mark.patient
 def test_writers_go_on_while_it_is_made(place: Any, elsewhere: tuple[Path, str], tmp_path: Path) -> None:
     def write() -> None:
         with open_ledger(place.folder, place.catalog) as ledger:

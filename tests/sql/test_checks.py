@@ -270,6 +270,7 @@ def test_a_sound_ledger_passes_every_check(sound_ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.patient
 def test_a_check_names_the_rows_that_break_its_rule(name: str, sound_ledger: Ledger) -> None:
     sound_ledger.append(f"{name}/1/1", frames(BROKEN[name]))
     try:
@@ -345,6 +346,7 @@ def test_a_check_that_there_is_not(sound_ledger: Ledger) -> None:
         checks.run(sound_ledger, ["rule_two"])
 
 
+@pytest.mark.patient
 def test_the_checks_run_on_each_catalog(ledger: Ledger) -> None:
     def bad(cursor: Cursor) -> None:
         cursor.execute("insert into gaps_versions (start_at, end_at) values (now(), now() - interval 1 day)")

@@ -298,6 +298,7 @@ def test_a_file_size_limit_loses_nothing(tmp_path: Path) -> None:
         judge_writer(ledger, 1, 4)
 
 
+@pytest.mark.patient
 def test_a_lock_is_free_again_when_its_holder_is_killed(place: Any, tmp_path: Path) -> None:
     campaign = Campaign(place.folder, place.catalog, tmp_path)
     campaign.start(1)

@@ -78,6 +78,7 @@ def steps(writer: Ledger) -> Iterator[str]:
     yield "rows again"
 
 
+@pytest.mark.patient
 def test_whoever_looked_before_the_first_rows_sees_them(folder: Path) -> None:
     with open_ledger(folder) as writer, open_ledger(folder, read_only=True) as reader:
         for step in steps(writer):

@@ -48,6 +48,7 @@ def count_of(ledger: Ledger, table: str) -> int:
     return int(ledger.query(f"select count(*) from {table}").item())
 
 
+@pytest.mark.patient
 def test_rows_are_read_back_as_they_were(ledger: Ledger) -> None:
     node = Node("c", "n1", 1_790_000_000_000, None, "training", "NVIDIA H100", 8)
     assert ledger.append("w/1/1", {"nodes_versions": [node]}, recorded_at=1_790_000_000_123)
@@ -60,6 +61,7 @@ def test_rows_are_read_back_as_they_were(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("rows", [3, 5000], ids=["inlined", "a file"])
+@pytest.mark.patient
 def test_a_key_sent_twice_is_there_once(ledger: Ledger, rows: int) -> None:
     assert not ledger.committed("w/1/1")
     assert ledger.append("w/1/1", {"samples": sample_rows(rows), "cuts": cut_rows(2)})
@@ -68,11 +70,13 @@ def test_a_key_sent_twice_is_there_once(ledger: Ledger, rows: int) -> None:
     assert (count_of(ledger, "samples"), count_of(ledger, "cuts")) == (rows, 2)
 
 
+@pytest.mark.patient
 def test_a_key_with_a_quote_in_it_is_text(ledger: Ledger) -> None:
     assert ledger.append("it's; drop table cuts/1/1", {"cuts": cut_rows(1)})
     assert not ledger.append("it's; drop table cuts/1/1", {"cuts": cut_rows(1)})
 
 
+@pytest.mark.patient
 def test_a_failing_write_leaves_nothing(ledger: Ledger) -> None:
     def half(cursor: Cursor) -> None:
         cursor.execute("insert into cuts (reason) values ('half')")
@@ -84,6 +88,7 @@ def test_a_failing_write_leaves_nothing(ledger: Ledger) -> None:
     assert ledger.append("w/1/1", {"cuts": cut_rows(1)})
 
 
+@pytest.mark.patient
 def test_a_write_that_loses_a_conflict_runs_again(ledger: Ledger) -> None:
     ledger.append("w/1/1", {"cuts": cut_rows(1)})
     tries: list[int] = []
@@ -100,6 +105,7 @@ def test_a_write_that_loses_a_conflict_runs_again(ledger: Ledger) -> None:
     assert ledger.query("select reason from cuts").to_series().to_list() == ["new"]
 
 
+@pytest.mark.patient
 def test_a_conflict_that_does_not_end_is_told(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "PATIENCE_S", 0.05)
 
@@ -119,6 +125,7 @@ def test_a_conflict_that_does_not_end_is_told(ledger: Ledger, monkeypatch: pytes
         ({"samples": pl.DataFrame({"power_dw": ["many"]})}, "refused: Conversion Error"),
     ],
 )
+@pytest.mark.patient
 def test_rows_that_do_not_fit_are_refused(rows: dict[str, pl.DataFrame], message: str) -> None:
     with memory_ledger() as ledger:
         with pytest.raises(LedgerError, match=message):
@@ -137,6 +144,7 @@ def test_records_become_frames() -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "ä", "line\nbreak", "x" * 301])
+@pytest.mark.patient
 def test_a_key_that_cannot_travel_is_refused(bad: str) -> None:
     with memory_ledger() as ledger, pytest.raises(InputError, match="no idempotency key"):
         ledger.append(bad, {"cuts": cut_rows(1)})
@@ -183,6 +191,7 @@ def test_a_missing_ledger_is_not_made_by_a_writer_that_needs_one(tmp_path: Path)
     ("version", "message"),
     [("0000", "unknown to this program"), ("9999", "unknown to this program"), ("", "is empty")],
 )
+@pytest.mark.patient
 def test_another_revision_is_told(place: Any, version: str, message: str) -> None:
     with open_ledger(place.folder, place.catalog) as ledger:
         set_revision(ledger, version)
@@ -280,6 +289,7 @@ except LedgerError as error:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("how", ["read", "write"])
+@pytest.mark.patient
 def test_a_folder_that_may_not_be_written(tmp_path: Path, how: str) -> None:
     place = tmp_path / "ledger"
     lay_ledger(place)
@@ -306,6 +316,7 @@ def hold(folder: Path, catalog: str, name: str, held: Any, go_on: Any) -> None:
         go_on.wait(30)
 
 
+@pytest.mark.patient
 def test_an_exclusive_lock_is_alone_until_its_holder_dies(place: Any) -> None:
     held, go_on = SPAWN.Event(), SPAWN.Event()
     process = SPAWN.Process(target=hold, args=(place.folder, place.catalog, "roll-up", held, go_on))
@@ -363,6 +374,7 @@ def test_a_lock_given_up_is_let_go(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.patient
 def test_threads_share_a_ledger(ledger: Ledger) -> None:
     def write(number: int) -> None:
         for batch in range(5):

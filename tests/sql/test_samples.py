@@ -47,6 +47,7 @@ def one(ledger: Ledger, query: str) -> object:
     return ledger.query(query).item()
 
 
+@pytest.mark.patient
 def test_taken_up_is_as_inserted(ledger: Ledger) -> None:
     """Every column, null and bound of the statistics; and every way to ask for a part of the rows."""
     cluster = HOSTILE
@@ -113,6 +114,7 @@ def test_upkeep_keeps_such_files_as_its_own(ledger: Ledger) -> None:
     assert not list((ledger.catalog.data / "main" / "samples").rglob("*.parquet"))
 
 
+@pytest.mark.patient
 def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> None:
     with new_ledger(tmp_path) as ledger:
         files = write_samples(ledger, "c", rows_of("c"))
@@ -136,6 +138,7 @@ def test_a_commit_that_fails_or_comes_twice_takes_up_nothing(tmp_path: Path) -> 
         assert one(ledger, "select count(*) from samples") == 1200
 
 
+@pytest.mark.patient
 def test_a_backup_has_them_and_a_folder_may_move(tmp_path: Path) -> None:
     with new_ledger(tmp_path / "ledger") as ledger:
         take_up(ledger, "w/1/1", HOSTILE, rows_of(HOSTILE))
@@ -147,6 +150,7 @@ def test_a_backup_has_them_and_a_folder_may_move(tmp_path: Path) -> None:
             assert one(ledger, "select count(distinct (series_id, sampled_at)) from samples") == 1200
 
 
+@pytest.mark.patient
 def test_few_rows_and_folders_that_look_like_values_are_left_to_inserting(tmp_path: Path) -> None:
     with memory_ledger() as ledger:
         assert write_samples(ledger, "c", rows_of("c", series=1, pages=99)) == ()

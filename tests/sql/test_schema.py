@@ -44,6 +44,7 @@ def columns_of(ledger: Ledger) -> dict[str, list[tuple[str, str, str | None]]]:
     return found
 
 
+@pytest.mark.patient
 def test_the_page_names_what_there_is(
     told: dict[str, Described], there: dict[str, list[tuple[str, str, str | None]]]
 ) -> None:
@@ -80,6 +81,7 @@ def test_each_has_grain_source_example_and_words(told: dict[str, Described]) -> 
             assert len(column.what) > 2, f"{name}.{column.name}"
 
 
+@pytest.mark.patient
 def test_every_example_is_answered(empty: Ledger, told: dict[str, Described]) -> None:
     names = frozenset(told)
     with duckdb.connect() as connection:
@@ -101,6 +103,7 @@ def test_a_page_is_read_as_it_is_written() -> None:
     assert found["x_versions"].columns[0].comment == "how long [milliseconds]"
 
 
+@pytest.mark.patient
 def test_another_page_lays_the_comments_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     with memory_ledger() as ledger:
         assert upgrade(ledger) is False

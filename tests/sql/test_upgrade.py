@@ -48,6 +48,7 @@ def names_of(ledger: Ledger) -> set[str]:
     return set(found.to_series())
 
 
+@pytest.mark.patient
 def test_up_from_nothing_and_then_there_is_nothing_to_do(ledger: Ledger) -> None:
     assert ledger.revision() == revision.newest()
     assert {"samples", "usage_hourly", "nodes", "charges"} <= names_of(ledger)
@@ -57,6 +58,7 @@ def test_up_from_nothing_and_then_there_is_nothing_to_do(ledger: Ledger) -> None
 
 
 @pytest.mark.parametrize("earlier", revision.known())
+@pytest.mark.patient
 def test_up_from_each_earlier_revision(tmp_path: Path, earlier: str) -> None:
     with open_ledger(tmp_path) as ledger:
         upgrade(ledger, earlier)
@@ -76,6 +78,7 @@ def test_the_newest_revision_is_alembics_head() -> None:
     assert ScriptDirectory.from_config(config).get_current_head() == revision.newest()
 
 
+@pytest.mark.patient
 def test_every_table_of_the_first_revision_has_its_layout(ledger: Ledger) -> None:
     options = dict(ledger.query("select option_name, value from ducklake_options('lake')").iter_rows())
     assert (options["parquet_compression"], options["parquet_compression_level"]) == ("zstd", "3")
@@ -91,6 +94,7 @@ def test_every_table_of_the_first_revision_has_its_layout(ledger: Ledger) -> Non
     assert "cluster=c/year=2027/month=1/" in file
 
 
+@pytest.mark.patient
 def test_a_second_revision_keeps_what_is_there(ledger: Ledger, second_revision: Any) -> None:
     ledger.append("w/1/1", {"cuts": pl.DataFrame({"reason": ["price"]})})
     folder = second_revision("pass")
@@ -103,6 +107,7 @@ def test_a_second_revision_keeps_what_is_there(ledger: Ledger, second_revision: 
     ]
 
 
+@pytest.mark.patient
 def test_a_failing_revision_leaves_nothing_behind(ledger: Ledger, second_revision: Any) -> None:
     folder = second_revision('op.get_bind().exec_driver_sql("select * from not_there")')
     with pytest.raises(LedgerError, match="upgrading"):
@@ -147,6 +152,7 @@ def test_views_stand_after_those_that_they_read(tmp_path: Path) -> None:
         revision.view_texts(tmp_path)
 
 
+@pytest.mark.patient
 def test_a_changed_view_is_laid_anew_and_a_dropped_one_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     with memory_ledger() as ledger:
         texts = revision.view_texts()
@@ -159,6 +165,7 @@ def test_a_changed_view_is_laid_anew_and_a_dropped_one_goes(monkeypatch: pytest.
         assert not upgrade(ledger)
 
 
+@pytest.mark.patient
 def test_the_last_version_is_shown_and_a_withdrawn_one_is_not(ledger: Ledger) -> None:
     versions = pl.DataFrame(
         {

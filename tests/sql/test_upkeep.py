@@ -78,6 +78,7 @@ def test_small_files_become_few_and_no_row_changes(ledger: Ledger) -> None:
     assert not ledger.append("c/1/3", batch_of(3))
 
 
+@pytest.mark.patient
 def test_nothing_to_do_is_nothing_done() -> None:
     with memory_ledger() as ledger:
         tend(ledger, now_ms(), everything=True)
@@ -86,12 +87,14 @@ def test_nothing_to_do_is_nothing_done() -> None:
         assert ledger.query("select count(*) from ducklake_snapshots('lake')").item() == before
 
 
+@pytest.mark.patient
 def test_a_budget_ends_it() -> None:
     with memory_ledger() as ledger:
         fill(ledger, 30)
         assert len(compact(ledger, now_ms(), budget_s=0)) == 1
 
 
+@pytest.mark.patient
 def test_only_one_at_a_time(ledger: Ledger) -> None:
     fill(ledger, 9)
     with ledger.exclusive("upkeep"):
@@ -122,6 +125,7 @@ def test_a_merge_in_passing_is_bounded_in_rows_however_fast_the_machine() -> Non
     assert fast.bears(100_001) is False
 
 
+@pytest.mark.patient
 def test_merging_goes_by_partition_and_size(ledger: Ledger) -> None:
     fill(ledger, 3)
     fill(ledger, 5, cluster="d")
@@ -129,6 +133,7 @@ def test_merging_goes_by_partition_and_size(ledger: Ledger) -> None:
     assert [tier.files for tier in mergeable(ledger, 2)] == [5, 3]
 
 
+@pytest.mark.patient
 def test_files_go_when_their_grace_is_over(ledger: Ledger) -> None:
     fill(ledger, 9)
     now = now_ms()
@@ -141,6 +146,7 @@ def test_files_go_when_their_grace_is_over(ledger: Ledger) -> None:
     assert sums_of(ledger)[0] == 9 * 150
 
 
+@pytest.mark.patient
 def test_a_killed_writers_files_go_after_a_day(tmp_path: Path) -> None:
     with new_ledger(tmp_path) as ledger:
         fill(ledger, 1)
@@ -176,6 +182,7 @@ def test_snapshots_are_forgotten_but_never_past_the_rollups_last(ledger: Ledger)
     assert sums_of(ledger)[0] == 900
 
 
+@pytest.mark.patient
 def test_old_samples_go_when_they_are_rolled_up(ledger: Ledger) -> None:
     fill(ledger, 2)
     fill(ledger, 2, first=3000)
@@ -202,6 +209,7 @@ def test_evidence_is_never_retired() -> None:
         Retention(tables_ms={"usage_hourly": DAY_MS})
 
 
+@pytest.mark.patient
 def test_deleted_rows_are_written_out_of_their_files(ledger: Ledger) -> None:
     ledger.append("c/1/1", batch_of(1, devices=400))
     ledger.write("a/1/1", lambda cursor: cursor.execute("delete from samples where series_id < 300") and None)
@@ -244,6 +252,7 @@ def test_an_erased_name_is_in_no_file_when_its_snapshots_are_gone(
         assert left.row(0) == (many - 3 + 4, "", "\N{PILE OF POO}")
 
 
+@pytest.mark.patient
 def test_statistics_name_nobody_on_any_catalog(place: Any) -> None:
     people = pl.DataFrame({"person_id": range(300), "name": [f"Tricia{number:03d}" for number in range(300)]})
     bounds = (
@@ -294,6 +303,7 @@ def test_readers_and_writers_go_on_meanwhile(place: Any) -> None:
     assert any(step.what == "merge" for step in steps)
 
 
+@pytest.mark.patient
 def test_upkeep_waits_for_those_who_read(tmp_path: Path) -> None:
     with new_ledger(tmp_path) as ledger:
         fill(ledger, 9)
@@ -307,6 +317,7 @@ def test_upkeep_waits_for_those_who_read(tmp_path: Path) -> None:
         assert files_of(ledger) == 1
 
 
+@pytest.mark.patient
 def test_the_state_tells_what_there_is(ledger: Ledger) -> None:
     fill(ledger, 3)
     now = state(ledger)

@@ -63,6 +63,7 @@ class TestDecision1Telemetry:
         [(999, 5), (1000 + 3001 * 300, 5), (2000, 11)],
         ids=["negative", "impossible", "too long"],
     )
+    @pytest.mark.patient
     def test_energy_that_cannot_be_is_unknown(self, after: int, minute: int) -> None:
         c = Small()
         c.pod("a", 0, 60, gpu(0))

@@ -62,6 +62,7 @@ def part(told: dict[str, pl.DataFrame], nodes: list[str], start: int, end: int) 
     return h
 
 
+@pytest.mark.patient
 def test_the_busiest_nodes_and_hours(told: dict[str, pl.DataFrame]) -> None:
     held = told["allocations_versions"]
     busiest_hour = held.group_by(pl.col("start_at") // HOUR * HOUR).len().sort("len", "start_at").row(-1)[0]

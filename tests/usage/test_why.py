@@ -47,6 +47,7 @@ def ledger() -> Iterator[Ledger]:
         yield opened
 
 
+@pytest.mark.patient
 def test_a_team(ledger: Ledger) -> None:
     found = why(ledger, "vision", "UTC")
     assert found.sentence.startswith(

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from analytics.usage import roll_up
 from quartermaster.clock import HOUR_MS
 from quartermaster.records import Node, Watermark
@@ -15,6 +17,7 @@ def _capacity_pms(ledger: Ledger) -> int:
     return int(rows.item())
 
 
+@pytest.mark.patient
 def test_a_cluster_without_any_node_left_is_rolled_up_to_nothing() -> None:
     node = Node("c", "n1", START, None, "training", "H100", 2)
     passed = [

@@ -103,6 +103,7 @@ def test_a_changed_guarantee_counts(run: Run, folder: Path) -> None:
     assert (float(mine[0]["borrowed_gpu_hours"]) > 0, mine[1]["borrowed_gpu_hours"]) == (True, "0.0")
 
 
+@pytest.mark.patient
 def test_the_chart_is_drawn_and_hostile_names_are_only_shown(run: Run, folder: Path) -> None:
     code, _, _ = run("--policy", "act.yaml", "--chart", "what-if.svg")
     drawn = (folder / "what-if.svg").read_text(encoding="utf-8")

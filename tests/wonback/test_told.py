@@ -54,6 +54,7 @@ def report(folder: Path, team: str | None = None) -> Report:
         return weekly(ledger, "2025-W48", team, now_ms=m(6000))
 
 
+@pytest.mark.patient
 def test_the_week_says_it_in_every_form(folder: Path):
     told = report(folder)
     sentence = "1 workload was stopped; others held their GPUs for 1.0 GPU-hours."
@@ -73,6 +74,7 @@ def test_a_team_reads_of_its_own(folder: Path):
     assert "Of team lab 1 workload was stopped; the team was given 0 GPU-hours" in " ".join(of_lab.split())
 
 
+@pytest.mark.patient
 def test_where_nothing_was_taken_nothing_is_said(tmp_path: Path):
     with new_ledger(tmp_path / "ledger") as ledger:
         lived(ledger, taken=False)
@@ -104,6 +106,7 @@ def test_the_command_says_that_nothing_was_taken(folder: Path):
 
 @pytest.mark.parametrize("command", ["won-back", "actions"])
 @pytest.mark.parametrize("wanted", [[], ["--cluster", "c"]], ids=["all", "that one"])
+@pytest.mark.patient
 def test_what_was_done_to_a_cluster_that_the_configuration_has_no_more_is_told(
     folder: Path, command: str, wanted: list[str]
 ):

@@ -122,6 +122,7 @@ def test_of_a_gpu_in_parts_no_more_is_won_back_than_it_held(ledger: Ledger):
 
 
 @pytest.mark.parametrize("result", [Result.NO_EFFECT, Result.FAILED, Result.ABANDONED])
+@pytest.mark.patient
 def test_what_was_not_done_won_nothing(ledger: Ledger, result: Result):
     small = scene()
     small.pod("t0", 61, None, gpu(0), workload_id=OTHER)

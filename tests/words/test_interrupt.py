@@ -77,6 +77,7 @@ def test_without_a_signal_nothing_happens_and_another_thread_is_let_be() -> None
     assert failures == []
 
 
+@pytest.mark.patient
 def test_ctrl_c_while_the_simulators_process_starts_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     from multiprocessing.context import SpawnProcess
 
@@ -100,6 +101,7 @@ def test_ctrl_c_that_a_library_swallowed_is_obeyed_at_the_next_chance_and_once()
     obey()
 
 
+@pytest.mark.patient
 def test_a_query_within_which_ctrl_c_was_swallowed_ends_in_it() -> None:
     with memory_ledger() as ledger:
         ledger.query("select 1")
