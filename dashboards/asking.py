@@ -1,8 +1,6 @@
 """What a person asks from a page: asked again in a dialog, written as a request, answered by the enforcer."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
@@ -11,7 +9,6 @@ from analytics.asking.wish import Asker, Wish, wish
 from dashboards import access
 from dashboards.frame import Visit
 from quartermaster.clock import now_ms
-from quartermaster.config.load import load_configuration
 from quartermaster.config.model import Configuration
 from quartermaster.errors import QuartermasterError
 from quartermaster.person import person_id, pseudonym, pseudonym_key
@@ -20,18 +17,18 @@ from sql.ledger import open_ledger
 
 def asker(visit: Visit) -> Asker:
     """Who looks, as requests keep them: a pseudonym. Raises ConfigurationError where its key cannot be used."""
-    return _asker(_configuration(), visit)
+    return _asker(access.configuration(), visit)
 
 
 def person(visit: Visit) -> int:
     """The person's number in the ledger, by which their workloads are known. Raises as `asker`."""
-    configuration = _configuration()
+    configuration = access.configuration()
     return person_id(pseudonym_key(configuration.privacy.key, configuration.ledger.path), visit.viewer.name)
 
 
 def write(visit: Visit, wished: Wish) -> Request:
     """Write the request. Raises InputError where it is not allowed or would change nothing, LedgerError."""
-    configuration = _configuration()
+    configuration = access.configuration()
     place = configuration.ledger
     clusters = [cluster.name for cluster in configuration.clusters]
     with open_ledger(place.path, place.catalog.reveal(), make=False) as ledger:
@@ -64,12 +61,6 @@ def confirm(visit: Visit, wished: Wish, words: str, forget: Callable[[], object]
     asked()
 
 
-def _configuration() -> Configuration:
-    access.place()  # it says what is wrong where there is none
-    return load_configuration(Path(os.environ[access.CONFIGURATION]), os.environ)
-
-
 def _asker(configuration: Configuration, visit: Visit) -> Asker:
     key = pseudonym_key(configuration.privacy.key, configuration.ledger.path)
-    viewer = visit.viewer
-    return Asker(pseudonym(person_id(key, viewer.name)), viewer.roles, viewer.scope)
+    return visit.viewer.asker(pseudonym(person_id(key, visit.viewer.name)))
