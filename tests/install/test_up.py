@@ -87,7 +87,7 @@ def running(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.patient
+@pytest.mark.soak
 def test_every_part_lives_comes_back_and_ends(machine: Machine, tmp_path: Path) -> None:
     names = {"collect", "rollup", "findings", "enforce", "dashboard", "metrics"}
     until(lambda: machine.parts().keys() == names, lambda: machine.log("up.log"))
@@ -131,7 +131,7 @@ def test_every_part_lives_comes_back_and_ends(machine: Machine, tmp_path: Path) 
     assert (tmp_path / "ledger" / "catalog.sqlite").exists()
 
 
-@pytest.mark.patient
+@pytest.mark.soak
 def test_killed_with_the_one_above_nothing_is_left_running(machine: Machine, tmp_path: Path) -> None:
     until(lambda: "collecting" in machine.log("up.log"), lambda: machine.log("up.log"))
     machine.up.kill()
