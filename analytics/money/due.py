@@ -4,12 +4,15 @@ from analytics.business import Day, business_day, days_between
 from analytics.money.rates import Prices, money_sql
 from sql.ledger import Cursor
 
+_OF_ALLOCATIONS = {"preemptible", "cpu_hour", "memory_gib_hour"}  # prices that look at more than usage
+
 
 def due_days(cursor: Cursor, snapshot_id: int, time_zone: str, prices: Prices) -> list[Day]:
     """The days whose usage or prices have changed since the last charging, as of this snapshot, in order.
 
-    Where a card credits lost work, also those before a stop that was told since; where it has commitments, also
-    those within the span of usage that have none charged.
+    Where a card credits lost work, also those before a stop that was told since; where it has prices for what
+    allocations ask for or may suffer, those of one that was told otherwise; where it has commitments, also those within
+    the span of usage that have none charged.
 
     All days, where the last charging was in another time zone, or is so long ago that it is forgotten. Nothing
     of it is kept but in the key of that charging's commit: a roll-up whose charging failed is not overlooked.
@@ -28,6 +31,13 @@ def due_days(cursor: Cursor, snapshot_id: int, time_zone: str, prices: Prices) -
         for (told_ms,) in cursor.execute(money_sql("ended_work"), since).fetchall():
             before = days_between(told_ms - prices.lost_at_most_ms, told_ms, time_zone)
             due |= {day.day: day for day in before}
+    if _OF_ALLOCATIONS & prices.measures:
+        for start_ms, end_ms in cursor.execute(money_sql("retold"), since).fetchall():
+            due |= {
+                day.day: day
+                for day in all_days(cursor, time_zone)
+                if day.end_ms > start_ms and (end_ms is None or day.start_ms < end_ms)
+            }
     if any(card.terms.commitments for card in prices.cards):
         charged = {day for (day,) in cursor.execute(money_sql("committed_days")).fetchall()}
         due |= {day.day: day for day in all_days(cursor, time_zone) if day.day not in charged}

@@ -1,4 +1,4 @@
-"""What of rate cards and tariffs cannot be right, or looks wrong."""
+"""What of rate cards, tariffs and budgets cannot be right, or looks wrong."""
 
 import itertools
 from collections import defaultdict
@@ -25,6 +25,24 @@ def cards(configuration: Configuration) -> Iterator[Complaint]:
         yield from _energy(configuration, key, card)
     yield from _one_at_a_time(found)
     yield from _tariffs(configuration)
+
+
+def budgets(configuration: Configuration) -> Iterator[Complaint]:
+    """Unknown teams, a period of another calendar, and two budgets for the same."""
+    known = [*(team.name for team in configuration.teams), UNASSIGNED]
+    fiscal = configuration.business.calendar != "month"
+    first: dict[tuple[str, str], Key] = {}
+    for index, budget in enumerate(configuration.budgets):
+        here: Key = ("budgets", index)
+        if budget.team not in known:
+            yield Complaint((*here, "team"), f"there is no team {budget.team!r}", nearest(budget.team, known))
+        if budget.period and budget.period.startswith("FY") != fiscal:
+            example = "FY2026-P11" if fiscal else "2026-11"
+            yield Complaint((*here, "period"), f"business.calendar has no such period: write it as {example}")
+        subject = (budget.team, budget.period)
+        if subject in first:
+            yield Complaint(here, "the team has a budget for it already", other=first[subject])
+        first.setdefault(subject, here)
 
 
 def _prices(configuration: Configuration, key: Key, prices: Iterable[PricePart]) -> Iterator[Complaint]:

@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from quartermaster.config.cards import cards
+from quartermaster.config.cards import budgets, cards
 from quartermaster.config.dated import Dated, backwards, overlaps
 from quartermaster.config.model import Configuration
 from quartermaster.config.odds import odds
@@ -25,6 +25,7 @@ def doubts(configuration: Configuration) -> tuple[Complaint, ...]:
         _rules,
         _guarantees,
         cards,
+        budgets,
         _pools,
         _clusters,
         _thresholds,

@@ -193,6 +193,8 @@ EXPECTED: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
                 "*",
                 "*",
                 "*H100*",
+                None,
+                None,
                 "gpu_hour",
                 datetime(2026, 1, 1, tzinfo=UTC),
                 None,
@@ -201,7 +203,7 @@ EXPECTED: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
                 None,
                 "fin",
             ),
-            ("2026", "*", "*", "*H100*", "gpu_hour", AT, 2, 2.5, "EUR", 25, "fin"),
+            ("2026", "*", "*", "*H100*", None, None, "gpu_hour", AT, 2, 2.5, "EUR", 25, "fin"),
         ],
     ),
     "audit": (
@@ -229,6 +231,7 @@ EXPECTED: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.patient
 def test_what_is_answered(week: Ledger, name: str) -> None:
     given, expected = EXPECTED[name]
     asked = question(name)

@@ -87,6 +87,18 @@ def _purchases_take_effect(table: Table) -> list[object]:
     return [key for key, left in sums.items() if left]
 
 
+def _unused_is_told(table: Table) -> list[object]:
+    """Of each day's commitment what is used and what is not are together what was bought."""
+    sums = defaultdict[object, Decimal](Decimal)
+    for row in table.rows:
+        if row["CommitmentDiscountQuantity"] is not None:
+            sign = 1 if row["ChargeCategory"] == "Purchase" else -1
+            sums[row["CommitmentDiscountId"], row["x_BusinessDay"]] += (
+                sign * row["CommitmentDiscountQuantity"]
+            )
+    return [key for key, left in sums.items() if left]
+
+
 def _unlike(one: str, other: str) -> Callable[[dict[str, Any]], bool]:
     return lambda row: row[one] is not None and row[one] == row[other]
 
@@ -142,6 +154,16 @@ CHECKS: dict[str, Check] = {
             row["x_Detail"] == "commitment"
             and row["x_Kind"] == "adjustment"
             and row["CommitmentDiscountId"] is None
+        )
+    ),
+    "DiscountHandling-A-011-C": _purchases_take_effect,
+    "DiscountHandling-A-017-C": _unused_is_told,
+    "DiscountHandling-A-018-C": _rows(
+        lambda row: row["CommitmentDiscountStatus"] is not None and row["ChargeCategory"] != "Usage"
+    ),
+    "DiscountHandling-A-019-C": _rows(
+        lambda row: (
+            row["CommitmentDiscountStatus"] == "Unused" and row["CommitmentDiscountId"] != row["ResourceId"]
         )
     ),
     "DiscountHandling-A-012-C": _rows(

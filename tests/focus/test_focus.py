@@ -114,15 +114,39 @@ def test_what_is_decided_within_the_period_is_no_correction_to_focus(
     assert (row["ChargeCategory"], row["ChargeClass"]) == ("Credit", None)
 
 
-def test_a_purchase_is_billed_in_one_row_and_takes_effect_in_another(
-    finance_ledger: Ledger, november: Span
+@pytest.mark.parametrize(
+    ("covered", "parts"),
+    [
+        ("168", [("Used", "210", "7"), ("Unused", "90", "3")]),  # 7 of 10 GPUs, 24 hours long
+        ("239.9999999", [("Used", "300", "10")]),  # to the millionth
+        ("240", [("Used", "300", "10")]),
+        (None, [("Unused", "300", "10")]),
+    ],
+)
+def test_a_purchase_is_billed_in_one_row_and_takes_effect_in_others(
+    finance_ledger: Ledger, november: Span, covered: str | None, parts: list[tuple[str, str, str]]
 ) -> None:
     lines = Lines()
-    lines.line("300", "adjustment", detail="commitment", measure="commitment", unit_price="9000", rate_id=11)
-    bought, used = rows(lines.write(finance_ledger), november)
-    assert (bought["ChargeCategory"], bought["BilledCost"], bought["EffectiveCost"]) == ("Purchase", 300, 0)
-    assert (used["ChargeCategory"], used["BilledCost"], used["EffectiveCost"]) == ("Usage", 0, 300)
-    assert {row["CommitmentDiscountId"] for row in (bought, used)} == {"demo/training/vision"}
+    of_it: dict[str, Any] = {"kind": "adjustment", "detail": "commitment", "unit_price": None, "model": None}
+    lines.line("300", measure="commitment", quantity="10", **of_it)
+    if covered is not None:
+        lines.line("-250", **of_it | {"unit_price": "4.10"}, quantity_pms=-gpu_hours(covered))
+    told = rows(lines.write(finance_ledger), november)
+    (bought,) = (row for row in told if row["ChargeCategory"] == "Purchase")
+    assert (bought["BilledCost"], bought["EffectiveCost"], bought["CommitmentDiscountQuantity"]) == (
+        300,
+        0,
+        10,
+    )
+    effects = [row for row in told if row["ChargeCategory"] == "Usage"]
+    names = ("CommitmentDiscountStatus", "EffectiveCost", "CommitmentDiscountQuantity")
+    assert [tuple(row[name] for name in names) for row in effects] == [
+        (status, Decimal(cost), Decimal(gpus)) for status, cost, gpus in parts
+    ]
+    assert {row["BilledCost"] for row in effects} == {0}
+    assert {row["CommitmentDiscountId"] for row in told} == {"demo/training/vision"}
+    resources = {"Used": "demo/training", "Unused": "demo/training/vision"}
+    assert all(row["ResourceId"] == resources[row["CommitmentDiscountStatus"]] for row in effects)
 
 
 def test_a_team_without_a_cost_centre_is_billed_by_department_and_else_by_name(

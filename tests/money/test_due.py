@@ -1,11 +1,14 @@
 """Which days are due: what the roll-up wrote, what prices changed, and nothing else."""
 
+from typing import Any
+
 import pytest
 
 from analytics.money.charges import charge
 from quartermaster.errors import ConfigurationError
 from sql.ledger import Cursor
 from tests.money.books import Books, snapshot
+from tests.money.test_facts import pod, variant
 
 MONDAY, TUESDAY, WEDNESDAY = "2026-11-23", "2026-11-24", "2026-11-25"
 
@@ -74,12 +77,14 @@ def test_a_day_whose_usage_came_out_the_same_is_looked_at_and_left_alone(charged
     assert (found.days, found.changed_days) == ((TUESDAY,), ())
 
 
+@pytest.mark.patient
 def test_a_new_price_list_makes_the_days_from_its_start_due(charged: Books) -> None:
     charged.rate("2", version=2, start_at=f"{TUESDAY}T00:00:00Z")
     assert charge(charged.fill(), 0, "UTC").changed_days == (TUESDAY, WEDNESDAY)
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_a_card_that_was_told_anew_makes_the_days_from_its_start_due(charged: Books) -> None:
     charged.card("new", start=f"{WEDNESDAY}T00:00:00Z", currency="USD")
     charged.rate("1", card="new", start_at=f"{WEDNESDAY}T00:00:00Z")
@@ -89,6 +94,7 @@ def test_a_card_that_was_told_anew_makes_the_days_from_its_start_due(charged: Bo
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_what_was_due_when_charging_failed_is_due_the_next_time(charged: Books) -> None:
     roll_up_again(charged, MONDAY, 2)
     charged.card("bare", start=f"{WEDNESDAY}T00:00:00Z")
@@ -100,6 +106,7 @@ def test_what_was_due_when_charging_failed_is_due_the_next_time(charged: Books) 
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_charging_named_days_leaves_the_others_due(charged: Books) -> None:
     roll_up_again(charged, MONDAY, 2)
     roll_up_again(charged, TUESDAY, 2)
@@ -123,3 +130,22 @@ def test_when_the_last_charging_is_forgotten_every_day_is_due(charged: Books) ->
     with charged.store.cursor() as cursor:
         cursor.execute(f"call ducklake_expire_snapshots('lake', versions => [{with_news}])")
     assert charge(charged.ledger, 0, "UTC").days == (MONDAY, TUESDAY, WEDNESDAY)
+
+
+@pytest.mark.parametrize("told", [{"preemptible": True}, {"cpu_milli": 2000}, {"memory_mib": 4096}])
+def test_an_allocation_that_is_told_otherwise_makes_its_days_due(
+    charged: Books, told: dict[str, Any]
+) -> None:
+    variant(charged, "preemptible", "0.5")
+    variant(charged, "cpu_hour", "0.1")
+    variant(charged, "memory_gib_hour", "0.1")
+    charged.usage(f"{TUESDAY}T00:00:00Z", team="vision", workload="late")
+    span = (f"{TUESDAY}T00:00:00Z", f"{TUESDAY}T01:00:00Z")
+    known = {"cpu_milli": 1000, "memory_mib": 1024}
+    pod(charged, "late", *span, **known)
+    charge(charged.fill(), 0, "UTC")
+    assert charge(charged.ledger, 0, "UTC").days == ()
+    pod(charged, "late", *span, **known | told | {"revision": 1})
+    found = charge(charged.fill(), 0, "UTC")
+    assert found.days == found.changed_days == (TUESDAY,)
+    assert agrees(charged)

@@ -3,7 +3,7 @@
 with told as (
   select
     *,
-    lag(price) over (partition by card, clusters, pools, models, profiles, measure, currency order by since_at, version) as before
+    lag(price) over (partition by card, clusters, pools, models, profiles, purchase, measure, currency order by since_at, version) as before
   from reporting.prices
   where $card is null or card = $card
 )
@@ -13,6 +13,8 @@ select
   clusters,
   pools,
   models,
+  profiles,
+  purchase,
   measure,
   since_at,
   before,
@@ -22,4 +24,4 @@ select
   author
 from told
 where before is null or before != price
-order by since_at, card, models, pools, clusters, version
+order by since_at, card, models, profiles, pools, clusters, measure, version

@@ -1,5 +1,6 @@
 -- rows: the lines of cost of some business days as FOCUS rows, which add up to the pools' cost: a counter-line is the fleet's own
--- A purchase has two rows: it is billed in one, and in the other, which bills nothing, its cost takes effect.
+-- A purchase has up to three rows: it is billed in one, and in the others, which bill nothing, its cost takes effect: as far as
+-- the commitment was used that day, and as far as it was not, to the millionth of it.
 -- export_days, export_accounts, export_workloads, export_originals, export_invoices are given; 604,800,000,000 pms are a GPU-hour
 with
 lines as (
@@ -101,14 +102,59 @@ shares as (
     )
 ),
 
--- a row for the line; and for a purchase one more, the usage that it pays for
+-- how much of a day's commitment was used, in millionths: what it covered of the time of which it is. A correction tells no
+-- quantity: it takes effect as used
+covered as (
+  select
+    cluster,
+    pool,
+    business_day,
+    team,
+    sum(-quantity_pms)::hugeint as covered_pms
+  from lines
+  where kind = 'adjustment' and account = 'team' and detail = 'commitment' and measure = 'gpu_hour'
+  group by all
+),
+
+bought as (
+  select
+    p.charge_id,
+    (p.metered // 1000000) * 168000 * (p.end_ms - p.start_ms) as promised_mega_pms,
+    case
+      when p.kind = 'correction' or p.metered not between 1000000 and 1000000000000000000 then 1000000
+      else least(1000000, (coalesce(c.covered_pms, 0) * 1000000000000 + promised_mega_pms // 2) // promised_mega_pms)
+    end as used
+  from priced as p
+  left join covered as c
+    on
+      p.cluster = c.cluster
+      and p.pool is not distinct from c.pool
+      and p.business_day = c.business_day
+      and p.team is not distinct from c.team
+  where p.category = 'Purchase'
+),
+
+-- a row for the line; and for a purchase those of the usage that it pays for
 parted as (
   select
     p.*,
-    part.is_effect,
-    if(part.is_effect, 'Usage', p.category) as row_category
+    part.effect,
+    part.effect <> '' as is_effect,
+    if(is_effect, 'Usage', p.category) as row_category,
+    case part.effect
+      when '' then p.metered
+      when 'Used' then p.metered // 1000000 * b.used
+      else p.metered - p.metered // 1000000 * b.used
+    end as part_metered,
+    case part.effect
+      when '' then if(p.category = 'Purchase', 0, p.micros)
+      when 'Used' then p.micros * b.used // 1000000
+      else p.micros - p.micros * b.used // 1000000
+    end as effective_micros
   from priced as p
-  inner join (values (false), (true)) as part (is_effect) on not part.is_effect or p.category = 'Purchase'
+  inner join (values (''), ('Used'), ('Unused')) as part (effect) on part.effect = '' or p.category = 'Purchase'
+  left join bought as b on p.charge_id = b.charge_id
+  where part.effect = '' or part.effect = 'Used' and b.used > 0 or part.effect = 'Unused' and b.used < 1000000
 ),
 
 shown as (
@@ -152,8 +198,8 @@ select
     ' ',
     case when kind = 'correction' then 'Correction:' end,
     case
-      when is_effect then 'Commitment taking effect'
-      when category = 'Purchase' then 'Commitment'
+      when is_effect then 'Commitment ' || lower(effect)
+      when category = 'Purchase' and effect <> 'Used' then 'Commitment'
       when detail = 'trueup' then 'Difference to the invoice'
       when kind = 'correction' and detail = 'credit' then 'Dispute decided for the team'
       when is_shared then 'Share of ' || was_detail || ' capacity'
@@ -177,17 +223,17 @@ select
   if(of_commitment, coalesce(pool_id, cluster) || '/' || team, null) as commitment_discount_id,
   if(of_commitment, 'Commitment of ' || team || ' for ' || coalesce(pool_id, cluster), null) as commitment_discount_name,
   (if(
-    of_commitment and row_category in ('Usage', 'Purchase') and class is distinct from 'Correction', metered, null
+    of_commitment and row_category in ('Usage', 'Purchase') and class is distinct from 'Correction', part_metered, null
   )::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12) as commitment_discount_quantity,
-  if(of_commitment and row_category = 'Usage', 'Used', null) as commitment_discount_status,
+  if(of_commitment and row_category = 'Usage', if(is_effect, effect, 'Used'), null) as commitment_discount_status,
   if(of_commitment, 'Fixed sum', null) as commitment_discount_type,
   if(commitment_discount_quantity is null, null, measured_in) as commitment_discount_unit,
-  (if(row_category = 'Usage', if(is_effect, 0, metered), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
+  (if(row_category = 'Usage' and effect <> 'Unused', if(is_effect, 0, metered), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
     as consumed_quantity,
-  if(row_category = 'Usage', measured_in, null) as consumed_unit,
+  if(row_category = 'Usage' and effect <> 'Unused', measured_in, null) as consumed_unit,
   billed_cost as contracted_cost,
   if(is_priced, unit, null) as contracted_unit_price,
-  if(row_category = 'Purchase', 0, amount)::decimal(18, 6) as effective_cost,
+  (effective_micros::decimal(28, 0) * 0.000001::decimal(6, 6))::decimal(18, 6) as effective_cost,
   invoice_id,
   $provider as invoice_issuer_name,
   billed_cost as list_cost,
@@ -200,18 +246,18 @@ select
   $provider as provider_name,
   $provider as publisher_name,
   case
-    when category = 'Purchase' then commitment_discount_id
+    when category = 'Purchase' and effect <> 'Used' then commitment_discount_id
     when workload_id is null then pool_id
     else cluster || '/' || workload_id
   end as resource_id,
   case
-    when category = 'Purchase' then commitment_discount_name
+    when category = 'Purchase' and effect <> 'Used' then commitment_discount_name
     when workload_id is null then nullif(pool, '')
     else coalesce(namespace || '/', '') || workload_name
   end as resource_name,
   case
     when resource_id is null then null
-    when category = 'Purchase' then 'Commitment'
+    when category = 'Purchase' and effect <> 'Used' then 'Commitment'
     when workload_id is null then 'Pool'
     else coalesce(nullif(workload_kind, ''), 'Workload')
   end as resource_type,
@@ -251,4 +297,4 @@ select
   pool as x_pool,
   rate_id::varchar as x_rate_id
 from shown
-order by business_day, account desc, cluster, pool, model, team, kind, detail, workload_id, charge_id, is_effect
+order by business_day, account desc, cluster, pool, model, team, kind, detail, workload_id, charge_id, is_effect, effect desc
