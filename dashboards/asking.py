@@ -6,6 +6,7 @@ import streamlit as st
 
 from analytics.asking.request import Request
 from analytics.asking.wish import Asker, Wish, wish
+from analytics.reports import html
 from dashboards import access
 from dashboards.frame import Visit
 from quartermaster.clock import now_ms
@@ -53,7 +54,7 @@ def confirm(visit: Visit, wished: Wish, words: str, forget: Callable[[], object]
             try:
                 write(visit, Wish(wished.cluster, wished.kind, wished.subject, wished.span_ms, reason))
             except QuartermasterError as error:
-                st.error(f"{error.what}. {error.hint}".strip(), icon=":material/error:")
+                st.html(html.notice("It was not asked", error.what, error.hint))
                 return
             forget()
             st.rerun()

@@ -104,9 +104,13 @@ class Queue:
         """The pools that are waited for, by name."""
         return tuple(sorted({wait.pool for wait in (*self.now, *self.ended) if wait.pool}))
 
-    def free_to_decide(self, person: int, *, answers_for: bool) -> tuple[Held, ...]:
-        """The workloads that a person may keep or give back: their own, and with `answers_for` all that are here."""
-        return tuple(each for each in self.held if answers_for or each.person_id == person)
+    def free_to_decide(self, person: int, owned: Scope) -> tuple[Held, ...]:
+        """The workloads that a person may keep or give back: their own, and those of the teams that they own."""
+        return tuple(
+            each
+            for each in self.held
+            if each.person_id == person or (owned.admits(each.team) if each.team else owned.whole)
+        )
 
     def of(self, team: str | None, pool: str | None) -> "Queue":
         """The same of one team and of the waits for one pool; None: of all."""

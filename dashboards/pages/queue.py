@@ -53,10 +53,8 @@ def _body(visit: Visit) -> None:
 
 def _decide(visit: Visit, shown: Queue) -> None:
     """Keep or give back a workload of one's own, or of a team that one answers for: a request each."""
-    answers_for = asking.asker(visit).may(Kind.KEEP)
-    theirs = {
-        each.title: each for each in shown.free_to_decide(asking.person(visit), answers_for=answers_for)
-    }
+    mine = shown.free_to_decide(asking.person(visit), visit.viewer.owned)
+    theirs = {each.title: each for each in mine}
     if not theirs:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="decide"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboards.pages import costs, enforcer, fleet, lending, overview, quality, queue, team, waste
+from dashboards.pages import ask, costs, enforcer, fleet, lending, overview, quality, queue, team, waste
 from dashboards.welcome import welcome
 from quartermaster.role import Role
 
@@ -36,6 +36,7 @@ PAGES = (
     Listed(lending.render, "Lending", "lending", ":material/swap_horiz:"),
     Listed(enforcer.render, "Enforcer", "enforcer", ":material/gavel:"),
     Listed(quality.render, "Data quality", "quality", ":material/fact_check:"),
+    Listed(ask.render, "SQL", "sql", ":material/terminal:"),
 )
 
 

@@ -110,9 +110,10 @@ def test_people_decide_on_what_is_theirs(scene: Ledger) -> None:
     found = queue(scene, ALL, NOON)
     mine = replace(found.held[0], person_id=7)
     those = replace(found, held=(mine, *found.held[1:]))
-    assert those.free_to_decide(7, answers_for=False) == (mine,)
-    assert those.free_to_decide(8, answers_for=False) == ()
-    assert len(those.free_to_decide(8, answers_for=True)) == 3
+    assert those.free_to_decide(7, Scope(frozenset())) == (mine,)
+    assert those.free_to_decide(8, Scope(frozenset())) == ()
+    assert [each.team for each in those.free_to_decide(8, SPEECH)] == ["speech"]
+    assert len(those.free_to_decide(8, ALL)) == 3
     own = replace(found, now=(replace(WAIT, person_id=7),))
     assert "yours" in tables.waiting(own, "UTC", 7)
     assert "yours" not in tables.waiting(own, "UTC", 8)
