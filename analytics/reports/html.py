@@ -67,6 +67,22 @@ def cards(figures: Sequence[summary.Card], footnote: str = "") -> str:
     return _piece("cards", figures, footnote)
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: about what, what, what it saves in which unit, and the page that shows why."""
+
+    about: str
+    do: str
+    saves: str
+    unit: str
+    href: str
+
+
+def steps(rows: Sequence[Step]) -> str:
+    """What is worth doing first, each with a link to its evidence."""
+    return _piece("steps", rows)
+
+
 def sentences(told: Sequence[str]) -> str:
     """Sentences as a list."""
     return _piece("sentences", told)

@@ -16,6 +16,7 @@ class Task:
     about: str
     do: str
     saves: Amount
+    team: str | None = None  # whose it is; None: nobody's
 
 
 def worth_doing(report: Report, most: int = 3) -> tuple[Task, ...]:
@@ -26,6 +27,7 @@ def worth_doing(report: Report, most: int = 3) -> tuple[Task, ...]:
             f"{name(row.workload.team)}",
             f"{row.advice[:1].upper()}{row.advice[1:]}",
             row.wasted,
+            row.workload.team,
         )
         for row in report.idlest
     ]

@@ -1,4 +1,4 @@
-"""The overview: what the week cost, what was wasted, by whom, and what to do about it."""
+"""The overview: what the week cost, what was wasted, who waits, and what to do about it."""
 
 import streamlit as st
 
@@ -6,6 +6,7 @@ from analytics.reports import charts, html, summary
 from analytics.reports.figures import Report
 from analytics.reports.theme import Tone
 from dashboards import data, frame
+from dashboards.data import books, overview
 from dashboards.frame import Visit, card
 
 
@@ -15,21 +16,16 @@ def render() -> None:
 
 
 def _body(visit: Visit) -> None:
-    weeks = data.weeks(visit.where)
+    where, scope = visit.where, visit.viewer.scope
+    weeks = data.weeks(where)
     if weeks is None:
         frame.notice(*frame.NOTHING_YET)
         return
-    _show(_chosen(visit, weeks), visit.tone)
-
-
-def _chosen(visit: Visit, weeks: data.Weeks) -> Report:
-    """The masthead with its filters, which the URL carries; the report that they choose."""
     head = frame.masthead()
     with head.filters:
         week = frame.week(weeks)
-        whole = data.report(visit.where, visit.viewer.scope, week, None)
-        team = frame.team(sorted(row.team for row in whole.by_team))
-        report = data.report(visit.where, visit.viewer.scope, week, team) if team else whole
+        team = frame.team(data.teams(where, scope, week))
+        report = data.report(where, scope, week, team)
         frame.download(
             "Report",
             lambda: data.file(report),
@@ -43,10 +39,11 @@ def _chosen(visit: Visit, weeks: data.Weeks) -> Report:
         badge=html.badge(report),
         provisional=report.provisional,
     )
-    return report
+    _first(report, overview.shown(where, scope, week, team, books.calendar()))
+    _show(report, visit.tone)
 
 
-def _show(report: Report, tone: Tone) -> None:
+def _first(report: Report, shown: overview.OverviewShown) -> None:
     st.html(html.block("lead", report))
     if not report.priced:
         st.info(
@@ -54,7 +51,12 @@ def _show(report: Report, tone: Tone) -> None:
             "Add `rate_cards` to the configuration, then run `quartermaster rollup`.",
             icon=":material/sell:",
         )
-    st.html(html.block("cards", report))
+    frame.cards(shown.cards, summary.footnote(report))
+    with card("Worth doing first", "worth", "What would save most, at most so much"):
+        st.html(html.steps(shown.steps))
+
+
+def _show(report: Report, tone: Tone) -> None:
     with card("Where the capacity went" if report.whole else "What the team held", "split"):
         st.html(html.block("split_note", report))
         bar = charts.split_bar(summary.split_hours(report), tone)
@@ -72,13 +74,8 @@ def _show(report: Report, tone: Tone) -> None:
             held = charts.team_bars(summary.team_bars(report), tone, label_px=110, axis_px=46)
             frame.chart(held, "Bars of GPUs held by team; the figures are in the table below.")
             st.html(html.block("team_legend", report))
-    with card("Most idle, and what to do", "waste"):
-        st.html(html.block("waste", report))
     with card("By team", "by-team"):
-        st.html(html.block("team_table", report))
-    with card("By workload", "by-workload"):
-        st.html(html.block("workload_note", report))
-        st.html(html.block("workload_table", report))
+        st.html(html.block("team_table", report, True))
     if report.by_pool:
         with card("By pool", "by-pool"):
             st.html(html.block("pool_table", report))
