@@ -80,15 +80,12 @@ def _budget(burns: tuple[Burn, ...]) -> Card:
             [each.end for each in burns],
         )
     )
-    label = (
-        f"Budget, {first.period.period}"
-        if len(burns) == 1
-        else f"{len(burns)} budgets, {first.period.period}"
-    )
+    of = "budget" if len(burns) == 1 else f"{len(burns)} budgets"
+    label = f"Spent of {of}, {first.period.period}"
     ends = f"forecast {end:,.0f}, {'over by' if end > budget else 'below by'} {abs(end - budget):,.0f}"
     return Card(
         label,
-        f"{share(spent, budget)} spent",
+        share(spent, budget),
         f"{spent:,.0f} of {budget:,.0f} {first.currency}; {ends}",
         alarming=end > budget,
     )

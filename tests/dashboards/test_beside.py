@@ -42,10 +42,14 @@ def test_the_two_wastes_stand_apart_and_nobody_waits(a_week: Report) -> None:
 
 def test_budgets_are_added_up_and_told_against_the_forecast(a_week: Report) -> None:
     one = words(a_week, Beside((burn("a", 1000, 500, 900),), NOBODY))
-    assert one["Budget, 2026-11"] == ("50.0 % spent", "500 of 1,000 EUR; forecast 900, below by 100", False)
+    assert one["Spent of budget, 2026-11"] == (
+        "50.0 %",
+        "500 of 1,000 EUR; forecast 900, below by 100",
+        False,
+    )
     two = words(a_week, Beside((burn("a", 1000, 500, 900), burn("b", 200, 100, 400)), NOBODY))
-    assert two["2 budgets, 2026-11"] == (
-        "50.0 % spent",
+    assert two["Spent of 2 budgets, 2026-11"] == (
+        "50.0 %",
         "600 of 1,200 EUR; forecast 1,300, over by 100",
         True,
     )
