@@ -18,8 +18,11 @@ _HELD = (
 )  # Streamlit's own; what is not named above stays shut
 _LONGEST = 8_192
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]|^//|/\.\.(/|$)")
-_FILE = re.compile(r"([0-9a-f]{40,64})(\.[A-Za-z0-9]{1,10})?")
-_OFFERED = re.compile(rb"/media/([0-9a-f]{40,64})")
+_HASH = "|".join(
+    f"[0-9a-f]{{{signs}}}" for signs in (64, 56, 40, 32)
+)  # whichever Streamlit names its files by
+_FILE = re.compile(rf"({_HASH})(\.[A-Za-z0-9]{{1,10}})?")
+_OFFERED = re.compile(rf"/media/({_HASH})".encode())
 
 
 class Door(Enum):

@@ -67,8 +67,12 @@ def test_what_leads_home_is_a_path_of_ours(location: str) -> None:
         assert not is_odd(location.partition("?")[0], "")
 
 
-def test_downloads_are_found_in_messages_and_named_by_paths() -> None:
-    file = "0f" * 28
+@pytest.mark.parametrize("signs", [32, 40, 56, 64])
+def test_downloads_are_found_in_messages_and_named_by_paths(signs: int) -> None:
+    file = "0f" * (signs // 2)
+    assert offered(b"\x0a\x29/media/" + file.encode() + b"b\x02") == {
+        file
+    }  # a field's tag may look like a sign
     assert offered(b"\x12\x45/media/" + file.encode() + b".csv2\x08 /media/short") == {file}
     assert file_of(f"/media/{file}.csv") == file_of(f"/media/{file}") == file
     for path in ("/media/", "/media/../x", f"/media/{file}/x", f"/media/{file}.csv/..", "/media/ABC"):
