@@ -33,6 +33,10 @@ HIDDEN = frozenset({"people", "people_reads", "tokens", "tokens_versions"})
 _MIB = 2**20
 _BATCH_ROWS = 2_000
 _TABLES = (Path(__file__).parent / "queries" / "door" / "tables.sql").read_text(encoding="utf-8")
+_COPIED = (
+    "your teams' rows are copied before the question runs: name the columns that it needs instead of *, or ask a view "
+    "by day"
+)
 _SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 _PATH = re.compile(r"(?:/[^/\s'\":]+){2,}/?")
 
@@ -80,17 +84,20 @@ def open_room(folder: str, catalog: str, *, is_checked: bool = False) -> Room:
 
 def told(request: dict[str, Any], room: Room | None) -> bytes:
     """The answer to a request, or what was wrong with it; without a room one is opened."""
-    where = str(Path(request["folder"]).absolute())
+    where, has_waited = str(Path(request["folder"]).absolute()), room is not None
     try:
         room = room or open_room(request["folder"], request["catalog"])
         with contextlib.closing(room.connection), room.place.reading():
+            if has_waited:  # the ledger may have been upgraded since
+                revision.check(revision.current(room.connection), room.place.where)
             head, body = _answer(room, request)
     except (InputError, LedgerError) as error:
         of_ledger = isinstance(error, LedgerError)
         head, body = {"error": error.what, "hint": error.hint, "of_ledger": of_ledger}, b""
     except (MemoryError, duckdb.OutOfMemoryException):
         what = f"the query needs more than {request['memory_mib']} MiB of memory"
-        head, body = {"error": what, "hint": "ask for less at once"}, b""
+        hint = "ask for less at once" if request.get("teams") is None else _COPIED
+        head, body = {"error": what, "hint": hint}, b""
     except duckdb.Error as error:
         head, body = (
             {"error": _words(error, where), "hint": "show tables, and describe <table>, tell the names"},
@@ -120,6 +127,7 @@ def _answer(room: Room, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]
     else:
         read = check(cursor, query, tables, room.others, given.keys())
     cursor.execute(f"set global memory_limit = '{int(request['memory_mib'])}MiB'")
+    cursor.execute("set global temp_directory = ''")  # what does not fit is refused, not laid on the disk
     if teams is not None:
         narrow(cursor, read, teams)
     _close(cursor, room.folders if teams is None else ())
@@ -179,7 +187,6 @@ def _close(cursor: Cursor, folders: Sequence[str]) -> None:
     allowed = ", ".join("'" + folder.replace("'", "''") + "'" for folder in folders)
     for setting in (
         "threads = 2",
-        "temp_directory = ''",
         "python_enable_replacements = false",
         "allow_community_extensions = false",
         f"allowed_directories = [{allowed}]",

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from quartermaster.errors import InputError, LedgerError
 from sql import statement
 from sql.door import Answer, Limits, ask
-from sql.ledger import open_ledger
+from sql.ledger import Cursor, open_ledger
+from tests.ledgers import new_ledger
 
 QUICK = Limits(seconds=20, memory_mib=512, rows=100, answer_mib=8)
 TABLES = frozenset({"teams", "samples"})
@@ -207,3 +208,36 @@ def test_a_missing_ledger_is_told(tmp_path: Path):
 def test_nothing_was_written(asked_ledger: Path):
     with open_ledger(asked_ledger, read_only=True) as ledger:
         assert ledger.query("select count(*) as n from people")["n"][0] == 1
+
+
+@pytest.mark.patient
+def test_a_teams_rows_that_do_not_fit_are_refused_with_the_next_step_and_leave_no_file(tmp_path: Path):
+    rows = (
+        "insert into usage_hourly by name select 'c' as cluster, 'vision' as team, 'node-' || i as node, "
+        "i as device_id, md5(i::varchar) as model, 1000 * i as held_pms from range(200000) as t (i)"
+    )
+
+    def work(cursor: Cursor) -> None:
+        cursor.execute(rows)
+
+    with new_ledger(tmp_path / "ledger") as ledger:
+        ledger.write("t/1/1", work)
+    little = Limits(memory_mib=32)
+    with pytest.raises(InputError, match="more than 32 MiB") as caught:
+        ask(
+            tmp_path / "ledger",
+            "sqlite",
+            "select * from reporting.usage_by_hour limit 1",
+            little,
+            teams=["vision"],
+        )
+    assert caught.value.hint.startswith("your teams' rows are copied")
+    found = ask(
+        tmp_path / "ledger",
+        "sqlite",
+        "select count(team) from reporting.usage_by_hour",
+        little,
+        teams=["vision"],
+    )
+    assert found.rows == [(200_000,)]
+    assert not list(Path.cwd().glob("*.tmp"))

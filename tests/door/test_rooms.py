@@ -57,6 +57,25 @@ def test_no_question_hears_of_another(warm: tuple[Path, Rooms]):
     assert len(numbers) == 4
 
 
+@pytest.mark.patient
+def test_a_room_that_waited_looks_at_the_ledgers_revision_again(tmp_path: Path):
+    with new_ledger(tmp_path / "ledger"):
+        pass
+    rooms_ = Rooms(tmp_path / "ledger", "sqlite", 1)
+    try:
+        assert rows(tmp_path / "ledger", rooms_, "select 1 as one") == [{"one": 1}]
+        time.sleep(0.5)  # the next room is open
+        with open_ledger(tmp_path / "ledger") as ledger:
+            ledger.write(
+                "t/1/1",
+                lambda cursor: cursor.execute("update alembic_version set version_num = '9'") and None,
+            )
+        with pytest.raises(LedgerError, match="at revision 9, unknown to this program"):
+            rows(tmp_path / "ledger", rooms_, "select 1 as one")
+    finally:
+        rooms_.close()
+
+
 def test_a_porter_that_died_is_replaced(warm: tuple[Path, Rooms]):
     folder, rooms = warm
     os.kill(rooms._porter.pid, signal.SIGKILL)

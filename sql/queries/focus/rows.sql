@@ -228,8 +228,9 @@ select
   if(of_commitment and row_category = 'Usage', if(is_effect, effect, 'Used'), null) as commitment_discount_status,
   if(of_commitment, 'Fixed sum', null) as commitment_discount_type,
   if(commitment_discount_quantity is null, null, measured_in) as commitment_discount_unit,
-  (if(row_category = 'Usage' and effect <> 'Unused', if(is_effect, 0, metered), null)::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12)
-    as consumed_quantity,
+  (if(
+    row_category = 'Usage' and effect <> 'Unused', if(is_effect, 0, metered), null
+  )::decimal(26, 0) * 0.000000000001::decimal(12, 12))::decimal(38, 12) as consumed_quantity,
   if(row_category = 'Usage' and effect <> 'Unused', measured_in, null) as consumed_unit,
   billed_cost as contracted_cost,
   if(is_priced, unit, null) as contracted_unit_price,
