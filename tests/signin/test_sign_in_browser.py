@@ -60,27 +60,23 @@ class Site:
     chromium: Browser
 
     @contextmanager
-    def visit(self, tone: str = "light") -> Generator[tuple[BrowserContext, Page, list[str]]]:
+    def visit(self) -> Generator[tuple[BrowserContext, Page, list[str]]]:
         """A browser that nobody has used, and what went wrong in it."""
-        context = self.chromium.new_context(color_scheme="dark" if tone == "dark" else "light")
+        context = self.chromium.new_context()
         page, wrong = context.new_page(), list[str]()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "console",
-            lambda message: (
-                wrong.append(f"{message.text} {message.location}") if self._is_ours(message) else None
-            ),
-        )
+        page.on("console", lambda message: self._note(message, wrong))
         try:
             yield context, page, wrong
         finally:
             context.close()
 
-    def _is_ours(self, message: ConsoleMessage) -> bool:
+    def _note(self, message: ConsoleMessage, wrong: list[str]) -> None:
         """An error of a page of ours; that a path below a page's has no health of its own is Streamlit's way."""
         where = message.location.get("url", "")
-        return message.type == "error" and where.startswith(self.url) and "/_stcore/" not in where
+        if message.type == "error" and where.startswith(self.url) and "/_stcore/" not in where:
+            wrong.append(f"{message.text} {where}")
 
     def sign_in(self, page: Page, who: str, path: str = "/") -> None:
         """From a page of ours to the provider and back."""
@@ -184,9 +180,8 @@ def test_a_download_is_for_whom_it_was_offered_to(site: Site) -> None:
             assert other.request.get(address).status == 404
 
 
-@pytest.mark.parametrize("tone", ["light", "dark"])
-def test_whom_nothing_is_for_is_told_so(site: Site, tone: str) -> None:
-    with site.visit(tone) as (_, page, wrong):
+def test_whom_nothing_is_for_is_told_so(site: Site) -> None:
+    with site.visit() as (_, page, wrong):
         site.sign_in(page, "eve")
         said = page.inner_text("body")
         assert "There is nothing here for you yet" in said
