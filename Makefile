@@ -12,7 +12,7 @@ export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage servers cluster lint format bench soak lock wheel clean
+.PHONY: help demo test coverage servers manifests cluster lint format bench soak lock wheel clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ coverage: $(DEV)  ## all of CI's tests, with the lines and branches that none of
 
 servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
 	@$(PYTHON) -S -m tests.servers.build $(ARGS)
+
+manifests: $(DEV)  ## render deploy/kustomize from the Helm chart, with helm of make servers
+	@$(RUN)/python -m tests.install.render
 
 cluster: $(DEV)  ## a Kubernetes control plane with fake GPU nodes, until Ctrl-C (ARGS="--nodes 8 --kueue")
 	@$(RUN)/python -m tests.servers.cluster $(ARGS)

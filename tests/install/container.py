@@ -4,7 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,7 +104,7 @@ class Host:
 
 
 @contextmanager
-def host(folder: Path, names: Sequence[str]) -> Iterator[Host]:
+def host(folder: Path, names: Sequence[str]) -> Generator[Host]:
     """A host for services of these names. Skips where namespaces are not allowed; what was started ends with it."""
     network = Process("network", alone(["sleep", "3600"]), folder)
     hosts = folder / "hosts"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from compose_spec import ComposeSpecification
+from compose_spec.models import ComposeSpecification
 
 from quartermaster.config.load import check_configuration
 from simulator.server import Plan

@@ -106,6 +106,7 @@ RECIPES = (
         {"kueue": "sigs.k8s.io/kueue/cmd/kueue"},
         {"crd": "config/components/crd/bases", "webhook": "config/components/webhook"},
     ),
+    Recipe("helm", "helm.sh/helm/v4", {"helm": "helm.sh/helm/v4/cmd/helm"}),
     Recipe("seaweedfs", "github.com/seaweedfs/seaweedfs", {"weed": "github.com/seaweedfs/seaweedfs/weed"}),
 )
 
