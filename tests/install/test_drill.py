@@ -1,4 +1,4 @@
-"""The drills of docs/operations.md, command by command: a backup comes back, and a rollback leaves the newer ledger alone."""
+"""The drills of docs/operations.md, command by command: a backup comes back; a rollback leaves a newer ledger alone."""
 
 import json
 import shutil
