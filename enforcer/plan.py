@@ -24,6 +24,7 @@ class Cause(StrEnum):
     OWNER = "an owner asks for its guarantee"
     IDLE = "it stands idle"
     ENTITLED = "it is entitled to GPUs that are free"
+    GIVEN = "its people give it back"  # of what they asked for, in no plan
 
 
 class Step(StrEnum):

@@ -52,6 +52,7 @@ class Site:
     chain: Chain
     gate: Gate
     doing: Doing
+    by_hand: Doing  # what a person asks to be put back, which no freeze holds up
     actor: Actor
     warner: Warner
     quotas: Quotas
@@ -73,6 +74,7 @@ class Site:
         self.quotas.stop()
         self.listener.stop()
         self.doing.close()
+        self.by_hand.close()
 
 
 def site(
@@ -104,15 +106,10 @@ def site(
     )
     file = None if policy.acting.audit_file is None else Path(policy.acting.audit_file)
     gate = Gate(Places(freeze_file, Api(client), policy.acting.namespace, ledger, part.name), leader, wall)
-    doing = Doing(
-        Hands(wire, hubs=hubs_in(configuration, part.name)),
-        chain,
-        gate.may,
-        wall,
-        _PACE,
-        ways=ways_of(policy.acting.kinds),
-        namespaces=part.kubernetes.namespaces,
-    )
+    hands, ways = Hands(wire, hubs=hubs_in(configuration, part.name)), ways_of(policy.acting.kinds)
+    namespaces = part.kubernetes.namespaces
+    doing = Doing(hands, chain, gate.may, wall, _PACE, ways=ways, namespaces=namespaces)
+    by_hand = Doing(hands, chain, lambda epoch: "", wall, _PACE, ways=ways, namespaces=namespaces)
     return Site(
         part.name,
         ruling,
@@ -123,6 +120,7 @@ def site(
         chain,
         gate,
         doing,
+        by_hand,
         Actor(doing),
         Warner(ledger, part.name, configuration.notify),
         Quotas(doing, ledger, QuotaWatch(live.settings, quota_api, wall, log, quota_kinds), gate.may),

@@ -22,6 +22,7 @@ from enforcer.guard.switches import Freeze
 from enforcer.idleness import Findings, by_uid
 from enforcer.ladder.hearing import hear_live
 from enforcer.live.cluster import Look
+from enforcer.loop.answers import Answers
 from enforcer.loop.hearsay import Hearsay
 from enforcer.loop.site import Site
 from enforcer.loop.told import Teller
@@ -76,7 +77,7 @@ class Turns:
         self._policy_hash = hash_of_policy(site.ruling.policy.model_dump_json())
         self._started_s = self._began_s = clock()
         self._began_ms = 0
-        self._teller, self._warnings = Teller(site), Warnings(site)
+        self._teller, self._warnings, self._answers = Teller(site), Warnings(site), Answers(site)
 
     def turn(self) -> Turned | Refusal:
         """One turn; or why there is no plan. Raises LedgerError: then nothing more is done."""
@@ -114,6 +115,7 @@ class Turns:
         unled = "" if under.epoch else site.leader.trouble or "the lease was not renewed in time"
         moved = site.quotas.turn(snapshot, hearsay.promised, site.ruling.policy, under, standing)
         deeds = (*moved, *self._carry_out(made, look, judged, standing, under))
+        deeds = (*deeds, *self._answers.answer(look.snapshot, made, standing, under))
         reclaims_s = self._reclaims(look.snapshot, deeds)
         held = self._warnings.begin(snapshot, findings, judged)
         site.herald.tell(site.wall())

@@ -214,6 +214,7 @@ class Stage:
             "chain": self.chain,
             "gate": self.gate,
             "doing": None,
+            "by_hand": None,
             "actor": self.actor,
             "warner": Warner(ledger, cluster, NotifyPart()),
             "quotas": Nobody(),
