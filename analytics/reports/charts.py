@@ -3,14 +3,14 @@
 A chart has no title and no legend of its own: both stand outside, where they wrap and can be read aloud.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from analytics.reports import legible
+from analytics.reports import bar, legible
 from analytics.reports.theme import FONT, STATE, STATES, Tone, palette
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ Width = int | Literal["container"]
 MOST_ROWS = 5_000
 MANY_DAYS = 10  # above them a day has neither a date nor a total of its own
 _ASSUMED_WIDTH_PX = 900
-_SPLIT_HEIGHT_PX = 44
 _HEADROOM_PX = 16  # what stands above the highest bar
-_WORDS_PX = 58  # what "12.3 %" takes
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,16 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
 
     colours = palette(tone)
     pixels = width if isinstance(width, int) else _ASSUMED_WIDTH_PX
-    segments = _segments(gpu_hours, pixels)
+    segments = bar.segments(gpu_hours, pixels)
     order = [state.name for state in STATES]
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
-    base = alt.Chart(data_of(segments), width=width, height=_SPLIT_HEIGHT_PX)
+    base = alt.Chart(data_of(segments), width=width, height=bar.HEIGHT_PX)
     bars = base.mark_bar(strokeWidth=1.5).encode(
         x=x,
         x2="to:Q",
         stroke=alt.Stroke("state:N", scale=edges_of(order, colours), legend=None),
         y=alt.YValue(0),
-        y2=alt.Y2Value(_SPLIT_HEIGHT_PX),
+        y2=alt.Y2Value(bar.HEIGHT_PX),
         color=alt.Color("state:N", scale=scale_of(order, [colours[name] for name in order]), legend=None),
         tooltip=[
             alt.Tooltip("label:N", title="State"),
@@ -74,9 +72,9 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
             alt.Tooltip("hours:N", title="GPU-hours"),
         ],
     )
-    lines = _hatches(segments, pixels)
+    lines = bar.hatches(segments, pixels)
     whole = alt.Scale(domain=[0, 1], nice=False)
-    tall = alt.Scale(domain=[0, 1], nice=False, range=[_SPLIT_HEIGHT_PX, 0])
+    tall = alt.Scale(domain=[0, 1], nice=False, range=[bar.HEIGHT_PX, 0])
     hatch = (
         alt.Chart(data_of(lines))
         .mark_rule(strokeWidth=1.2, opacity=0.5, color=colours["text"])
@@ -92,7 +90,7 @@ def split_bar(gpu_hours: Mapping[str, float], tone: Tone, width: Width = "contai
         .mark_text(fontSize=13, fontWeight=600)
         .encode(
             x=alt.X("middle:Q"),
-            y=alt.YValue(_SPLIT_HEIGHT_PX / 2),
+            y=alt.YValue(bar.HEIGHT_PX / 2),
             text="share:N",
             color=alt.Color(
                 "state:N", scale=scale_of(order, [colours[f"on_{name}"] for name in order]), legend=None
@@ -227,58 +225,6 @@ def _shown(value: object) -> object:
 
 _DAY_LABEL = "[timeFormat(toDate(datum.value), '%a'), timeFormat(toDate(datum.value), '%-d %b')]"
 _MONDAY_LABEL = "day(toDate(datum.value)) == 1 ? timeFormat(toDate(datum.value), '%-d %b') : ''"
-
-
-def _segments(gpu_hours: Mapping[str, float], width_px: int) -> list[dict[str, object]]:
-    total = sum(gpu_hours.get(state.name, 0.0) for state in STATES)
-    segments: list[dict[str, object]] = []
-    start = 0.0
-    for state in STATES:
-        hours = gpu_hours.get(state.name, 0.0)
-        if hours <= 0 or total <= 0:
-            continue
-        end = start + hours / total
-        share = f"{100 * hours / total:.1f} %"
-        segments.append(
-            {
-                "state": state.name,
-                "label": state.label,
-                "from": start,
-                "to": end,
-                "middle": (start + end) / 2,
-                "share": share,
-                "hours": f"{hours:,.0f}",
-                "roomy": (end - start) * width_px >= _WORDS_PX,
-            }
-        )
-        start = end
-    return segments
-
-
-def _hatches(segments: Iterable[Mapping[str, Any]], width_px: int) -> list[dict[str, float]]:
-    """Line pieces, in shares of the bar's width and height, clipped to their segment."""
-    lean, step = _SPLIT_HEIGHT_PX / width_px, 9 / width_px
-    lines: list[dict[str, float]] = []
-    for segment in segments:
-        hatch, start, end = STATE[segment["state"]].hatch, segment["from"], segment["to"]
-        slope = {"rising": lean, "falling": -lean, "upright": 0.0}.get(hatch)
-        if slope is None:
-            continue
-        count = int((end - start + lean) / step) + 1
-        for place in range(count):
-            foot = (start - lean if slope > 0 else start) + (place + 0.5) * step
-            low, high = _clip(foot, slope, start, end)
-            if low < high:
-                lines.append({"x": foot + slope * low, "x2": foot + slope * high, "y": low, "y2": high})
-    return lines
-
-
-def _clip(foot: float, slope: float, start: float, end: float) -> tuple[float, float]:
-    """The heights in [0, 1] between which foot + slope · height is in [start, end]; (1, 0) for nowhere."""
-    if not slope:
-        return (0.0, 1.0) if start <= foot <= end else (1.0, 0.0)
-    first, second = sorted(((start - foot) / slope, (end - foot) / slope))
-    return max(0.0, first), min(1.0, second)
 
 
 def data_of(rows: Sequence[Mapping[str, object]]) -> "alt.Data":

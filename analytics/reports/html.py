@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from analytics.reports import charts, legible, summary, theme
+from analytics.reports import bar, charts, legible, summary, theme
 from analytics.reports.audience import Kind
 from analytics.reports.changed import changed
 from analytics.reports.figures import Amount, Report
@@ -166,8 +166,8 @@ def _drawings(report: Report) -> dict[str, tuple[Markup, Markup]]:
     unit = report.currency or "GPU-hours"
     found = {
         "split": (
-            _drawn(charts.split_bar(hours, "light", _WIDE_PX)),
-            _drawn(charts.split_bar(hours, "light", _NARROW_PX)),
+            _marked(bar.svg(hours, "light", _WIDE_PX)),
+            _marked(bar.svg(hours, "light", _NARROW_PX)),
         ),
         "days": (
             _drawn(charts.cost_by_day(days, unit, "light", _WIDE_PX - 60)),
@@ -188,7 +188,11 @@ def _pms_hours(pms: int) -> str:
 
 
 def _drawn(chart: "LayerChart") -> Markup:
-    return Markup(theme.with_variables(charts.svg(chart)))  # noqa: S704 - drawn by us, its text escaped by the drawer
+    return _marked(charts.svg(chart))
+
+
+def _marked(svg: str) -> Markup:
+    return Markup(theme.with_variables(svg))  # noqa: S704 - drawn by us, its text escaped by the drawer
 
 
 def _shown(value: object) -> object:

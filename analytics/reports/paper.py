@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import typst
 
-from analytics.reports import charts, legible, summary, theme
+from analytics.reports import bar, charts, legible, summary, theme
 from analytics.reports.changed import changed
 from analytics.reports.figures import Report
 from analytics.reports.questions import tables
@@ -95,7 +95,7 @@ def _told(report: Report) -> Told:
         "split": {
             "title": f"What the {report.audience.kind} held" if report.some else "Where the capacity went",
             "note": f"Share of {summary.hours(report.split.capacity)} GPU-hours; hatched where nobody could measure",
-            "svg": charts.svg(charts.split_bar(hours, "light", _CHART_PX)) if any(hours.values()) else "",
+            "svg": bar.svg(hours, "light", _CHART_PX) if any(hours.values()) else "",
             "alt": f"Bar of GPU-hours: {summary.split_words(report)}.",
             "legend": [
                 {

@@ -3,14 +3,15 @@
 import re
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import altair as alt
 import pytest
 
-from analytics.reports import charts, summary
+from analytics.reports import bar, charts, summary
 from analytics.reports.charts import DayBar, TeamBar
 from analytics.reports.figures import Report
-from analytics.reports.theme import Tone
+from analytics.reports.theme import Tone, palette
 
 HOSTILE = '<script>alert(1)</script>"]; datum.x'
 HOURS = {
@@ -104,3 +105,17 @@ def test_the_smaller_teams_are_one_series_and_nothing_is_lost(a_week: Report) ->
     assert {bar.series for bar in bars if bar.token == "series_rest"} == {summary.REST}
     assert sum(bar.amount for bar in bars) == pytest.approx(float(sum(row.cost for row in a_week.by_day)))
     assert {bar.series for bar in bars} == {row.name for row in summary.day_legend(a_week)}
+
+
+@pytest.mark.parametrize("hours", [HOURS, {}])
+def test_a_reports_bar_is_that_of_the_pages(hours: dict[str, float]) -> None:
+    drawn = ElementTree.fromstring(bar.svg(hours, "light", 700))  # noqa: S314 - ours
+    told = values(charts.split_bar(hours, "light", 700)) if hours else []
+    there = drawn.findall("{*}rect")
+    assert [each.get("fill") for each in there] == [palette("light")[each["state"]] for each in told]
+    assert [float(each.get("x", "")) for each in there] == [round(700 * each["from"], 2) for each in told]
+    assert sum(float(each.get("width", "")) for each in there) == pytest.approx(700 if told else 0, abs=0.03)
+    assert [each.text for each in drawn.findall("{*}text")] == [
+        each["share"] for each in told if each["roomy"]
+    ]
+    assert len(drawn.findall("{*}path")) == (len(hours) == len(HOURS))
