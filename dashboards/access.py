@@ -7,6 +7,7 @@ import getpass
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -14,7 +15,7 @@ import streamlit as st
 from dashboards.granted import Identity, Viewer, everybody, viewer_of
 from dashboards.guard.entrance import HANDED_ON
 from dashboards.guard.standing import STANDING
-from quartermaster.clock import now_ms
+from quartermaster.clock import MINUTE_MS, now_ms
 from quartermaster.config.load import load_configuration
 from quartermaster.config.model import Configuration
 from quartermaster.errors import ConfigurationError, InputError, LedgerError
@@ -41,13 +42,23 @@ class _Opened:
 
 
 def configuration() -> Configuration:
-    """The configuration as its file is now. Raises ConfigurationError."""
+    """The configuration as its file is now, its references as of this minute. Raises ConfigurationError."""
     path = os.environ.get(CONFIGURATION)
     if not path:
         raise ConfigurationError(
             f"{CONFIGURATION} is not set", "start the pages with quartermaster dashboard"
         )
-    return load_configuration(Path(path), os.environ)
+    file = Path(path)
+    try:
+        found = file.stat()
+    except OSError:
+        return load_configuration(file, os.environ)  # it says what is wrong
+    return _loaded(file, (found.st_mtime_ns, found.st_size, found.st_ino), now_ms() // MINUTE_MS)
+
+
+@lru_cache(maxsize=2)
+def _loaded(file: Path, _written: tuple[int, int, int], _minute: int) -> Configuration:
+    return load_configuration(file, os.environ)
 
 
 def place() -> Place:
