@@ -27,6 +27,19 @@ earlier as (
   group by all
 ),
 
+signed as (
+  select
+    *,
+    1 as sign
+  from new_lines
+  union all by name
+  select
+    * exclude (recorded_at),
+    -1 as sign
+  from charges
+  where kind <> 'correction'
+),
+
 sides as (
   select
     charge_id as line_id,
@@ -43,32 +56,11 @@ sides as (
     unit_price,
     rate_id,
     0 as times,
-    quantity_pms,
-    quantity,
-    amount
-  from new_lines
+    sign * quantity_pms as quantity_pms,
+    sign * quantity as quantity,
+    sign * amount as amount
+  from signed
   where business_day in (select business_day from late_days)
-  union all by name
-  select
-    charge_id as line_id,
-    business_day as line_day,
-    cluster,
-    pool,
-    model,
-    team,
-    workload_id,
-    account,
-    kind,
-    currency,
-    measure,
-    unit_price,
-    rate_id,
-    0 as times,
-    -quantity_pms as quantity_pms,
-    -quantity as quantity,
-    -amount as amount
-  from charges
-  where kind <> 'correction' and business_day in (select business_day from late_days)
   union all by name
   select * replace (-quantity_pms as quantity_pms, -quantity as quantity, -amount as amount)
   from earlier
