@@ -14,7 +14,7 @@ from analytics.scope import Scope
 from quartermaster.clock import now_ms
 from quartermaster.errors import InputError, LedgerError, QuartermasterError
 from quartermaster.ids import content_id
-from quartermaster.text import storable, visible
+from quartermaster.text import inert, storable, visible
 from sql.answers import cell_text, csv_text
 from sql.door import Answer, Bound, Limits, ask
 from sql.ledger import open_ledger
@@ -120,9 +120,9 @@ def columns_of(answer: Answer) -> pl.DataFrame:
 
 
 def _cell(value: object) -> object:
-    """Numbers, and what is nothing, as they are; all else as text."""
+    """Numbers, and what is nothing, as they are; all else as text that is no formula where a table is taken along."""
     plain = value is None or isinstance(value, bool | int | float | Decimal)
-    return value if plain else visible(cell_text(value))
+    return value if plain else inert(visible(cell_text(value)))
 
 
 def csv_of(answer: Answer) -> str:

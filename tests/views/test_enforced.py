@@ -116,8 +116,13 @@ def read(ledger: Ledger, scope: Scope = ALL, asker: str = ME) -> Enforced:
     return enforced(ledger, scope, "main", asker, NOON)
 
 
-def test_the_plan_and_its_whys(acted: Ledger) -> None:
-    found = read(acted)
+@pytest.fixture(scope="module")
+def found(acted: Ledger) -> Enforced:
+    """What somebody who may see all is told."""
+    return read(acted)
+
+
+def test_the_plan_and_its_whys(found: Enforced) -> None:
     assert found.planned is not None
     assert (found.planned.plan_hash, found.planned.mode, found.planned.hidden) == (HASH, "plan", 0)
     assert [each.why for each in found.planned.actions] == [(why,) for *_, why in ACTIONS]
@@ -138,8 +143,8 @@ def test_a_team_sees_what_would_be_done_to_it_and_no_other_names(acted: Ledger) 
     assert "drafts" not in repr(found)
 
 
-def test_regret_is_of_what_was_recorded(acted: Ledger) -> None:
-    rows = {row[1]: row[2:6] for row in tables.regret(read(acted)).rows}
+def test_regret_is_of_what_was_recorded(acted: Ledger, found: Enforced) -> None:
+    rows = {row[1]: row[2:6] for row in tables.regret(found).rows}
     # both computed within the first two hours
     assert rows == {
         "Notebook": (1, (1, 1), (1, 1), (1, 1)),
@@ -149,8 +154,7 @@ def test_regret_is_of_what_was_recorded(acted: Ledger) -> None:
     assert [row[1] for row in mine.rows] == ["PyTorchJob"]
 
 
-def test_what_was_done_refused_and_can_be_restored(acted: Ledger) -> None:
-    found = read(acted)
+def test_what_was_done_refused_and_can_be_restored(found: Enforced) -> None:
     assert tables.done(found, "UTC").rows == (
         ("25 Nov 2026, 11:00", "stop", "Notebook lab/drafts", "vision", GPU_PARTS, "it stands idle", "done"),
     )
@@ -160,21 +164,21 @@ def test_what_was_done_refused_and_can_be_restored(acted: Ledger) -> None:
     assert tables.cards(found)[2].value == "1"
 
 
-def test_requests_and_who_may_see_them(acted: Ledger) -> None:
-    assert [each.kind for each in read(acted).asked] == ["freeze", "keep"]
+def test_requests_and_who_may_see_them(acted: Ledger, found: Enforced) -> None:
+    assert [each.kind for each in found.asked] == ["freeze", "keep"]
     assert [each.kind for each in read(acted, Scope(frozenset())).asked] == ["keep"], "what one asked oneself"
     assert read(acted, Scope(frozenset()), "somebody").asked == ()
-    answers = [row[-1] for row in tables.asked(read(acted), "UTC").rows]
+    answers = [row[-1] for row in tables.asked(found, "UTC").rows]
     assert answers == ["heeded at once", "not answered yet"]
-    assert read(acted).frozen_ms == NOON
-    assert tables.mode(read(acted)) == "Frozen: nothing is done"
+    assert found.frozen_ms == NOON
+    assert tables.mode(found) == "Frozen: nothing is done"
 
 
-def test_the_audits_links(acted: Ledger) -> None:
-    audit = read(acted).audit
+def test_the_audits_links(found: Enforced) -> None:
+    audit = found.audit
     assert audit is not None
     assert (audit.rows, audit.is_linked) == (3, True)
-    assert "3 rows" in tables.audit(read(acted), "UTC")[0]
+    assert "3 rows" in tables.audit(found, "UTC")[0]
 
 
 @pytest.mark.parametrize(
@@ -213,5 +217,5 @@ class _Tags(HTMLParser):
         self.found.add(tag)
 
 
-def test_hostile_names_are_only_text(acted: Ledger) -> None:
-    assert _Tags(tables.plan(read(acted))).found <= {"div", "ol", "li", "h3", "span", "p", "b"}
+def test_hostile_names_are_only_text(found: Enforced) -> None:
+    assert _Tags(tables.plan(found)).found <= {"div", "ol", "li", "h3", "span", "p", "b"}
