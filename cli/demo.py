@@ -55,6 +55,8 @@ def demo(
     command = _command(place, here=keep and place.resolve() == Path.cwd().resolve())
     typer.echo()
     output.say(f"Measured on the way: {told.measured}")
+    typer.echo("\nWhat the enforcer would have done in that week, in shadow:")
+    output.say(f"  {told.foreseen}")
     typer.echo(f"\nThe same as a page to send around:\n  {told.page}")
     typer.echo("\nFor managers, finance, departments and teams, as HTML, PDF, XLSX, CSV, JSON:")
     typer.echo(f"  {told.page.parent / 'reports'}")

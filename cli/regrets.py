@@ -88,15 +88,22 @@ def print_regret(told: dict[str, Any]) -> None:
             output.say(f"  refused {count} times: {reason}")
     whole = told["all"]
     if not whole["taken"]:
-        output.say("Nobody would have been taken.")
+        output.say(in_short(whole))
         return
     columns = ["kind", "taken", "back 2h", "8h", "24h", "idle", "ended", "unknown", "open", "GPU-h"]
     for rule in sorted({each["rule"] for each in told["by_rule_and_kind"]}):
         rows = [_row(each) for each in told["by_rule_and_kind"] if each["rule"] == rule]
         output.table(f"Taken because {rule}", columns, rows, right=columns[1:])
-    back = whole["within_hours"]["24"]["computed again"]
     output.say("back: it computed again within 2, 8, 24 hours; what follows is of the 24 hours.")
-    output.say(
+    output.say(in_short(whole))
+
+
+def in_short(whole: dict[str, Any]) -> str:
+    """All figures together in a sentence."""
+    if not whole["taken"]:
+        return "Nobody would have been taken."
+    back = whole["within_hours"]["24"]["computed again"]
+    return (
         f"Of {whole['taken']} that would have been taken {back} computed again within 24 hours; it would have given "
         f"{whole['given_gpu_hours']} GPU-hours."
     )

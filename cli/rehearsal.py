@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli import output
+from cli.foreseen import foresee
 from cli.session import FILE
 from quartermaster.clock import HOUR_MS, MINUTE_MS, SECOND_MS, now_ms
 from quartermaster.errors import LedgerError
@@ -43,6 +44,7 @@ class Told:
     report: "Report"
     page: Path
     idlest_pod: str
+    foreseen: str
     measured: str
 
 
@@ -60,7 +62,6 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
     from analytics.usage import roll_up
     from quartermaster.config.load import load_configuration
     from simulator.server import Plan, SimulatorServer
-    from sql import checks
     from sql.declare import declare
     from sql.ledger import open_ledger
     from sql.upgrade import upgrade
@@ -93,13 +94,10 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
             watch.lap(f"{rolled.rows:,} rows of usage")
             charged = charge(ledger, end_ms, TIME_ZONE)
             watch.lap(f"{charged.lines:,} lines of cost")
-            breaches = checks.run(ledger)
-            if breaches:
-                raise LedgerError(
-                    f"{breaches[0].count} rows of the demo's ledger break a rule: {breaches[0].rule}",
-                    "quartermaster demo --keep, then quartermaster ledger check",
-                )
-            watch.lap(f"all {len(checks.names())} checks of the ledger hold")
+            watch.lap(f"all {_checked(ledger)} checks of the ledger hold")
+            task = bar.add_task("planning in shadow", total=None)
+            foreseen = foresee(configuration, ledger, lambda _: obey())
+            watch.lap("shadow plans and findings")
             report = weekly(ledger, span.week, time_zone=TIME_ZONE, now_ms=end_ms)
             pod = _idlest_pod(ledger, report)
             watch.lap("the report")
@@ -108,7 +106,20 @@ def rehearse(folder: Path, *, seed: int, week: str | None, quick: bool) -> Told:
             watch.lap(f"{count} files of reports")
     page = folder / "report.html"
     page.write_text(render(report), encoding="utf-8")
-    return Told(report, page.absolute(), pod, watch.words())
+    return Told(report, page.absolute(), pod, foreseen, watch.words())
+
+
+def _checked(ledger: "Ledger") -> int:
+    """How many checks there are, all of which hold. Raises LedgerError."""
+    from sql import checks
+
+    breaches = checks.run(ledger)
+    if breaches:
+        raise LedgerError(
+            f"{breaches[0].count} rows of the demo's ledger break a rule: {breaches[0].rule}",
+            "quartermaster demo --keep, then quartermaster ledger check",
+        )
+    return len(checks.names())
 
 
 def _write_all(ledger: "Ledger", span: "Span", folder: Path, now_ms: int) -> int:

@@ -56,10 +56,11 @@ def replay(
     *,
     step_ms: int = HOUR_MS,
     tick: Callable[[int], object] = lambda _: None,
+    keep: Callable[[Shadow], object] = lambda _: None,
 ) -> Replay:
     """Plan at every step of the span, ends of whole hours, with nothing known of what came later.
 
-    `tick` is told each instant.
+    `tick` is told each instant, `keep` is given each plan.
     """
     from_ms, until_ms = -(-span[0] // HOUR_MS) * HOUR_MS, span[1] // HOUR_MS * HOUR_MS
     book = Book(cursor, cluster, from_ms, until_ms, ways_of(ruling.policy.acting.kinds))
@@ -75,6 +76,7 @@ def replay(
             done.victims += _victims(made)
             done.warned += sum(each.act is Act.WARN for each in made.plan.actions)
             memory.note(made.plan)
+            keep(made)
         tick(at_ms)
     return done
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from analytics.regret import Outcome, tally, together, watch
-from enforcer.freshness import Refusal
 from enforcer.plan import Act, Verdict
 from enforcer.replay import Replay, replay
 from enforcer.shadow import Ruling, Shadow
@@ -32,20 +31,16 @@ def planned(past: Past, first: int = 1, last: int | None = None, **more: Any) ->
 
 def deeds(past: Past, first: int = 1, last: int | None = None) -> list[tuple[int, str, str]]:
     """Every deed: at which hour, what, to whom."""
-    found: list[tuple[int, str, str]] = []
-    until = past.hours if last is None else last
-    seen: list[Shadow | Refusal] = []
-    connection = past.told()
-    for hour in range(first, until + 1):  # the plan of each hour is the last of a replay up to it
-        made = replay(connection, CLUSTER, (h(first), h(hour)), RULING).last
-        assert made is not None
-        seen.append(made)
-        if isinstance(made, Shadow):
-            found += [(hour, each.stage or each.act.value, each.target.name) for each in made.plan.actions]
-    return found
+    made: list[Shadow] = []
+    done = planned(past, first, last, keep=made.append)
+    assert done.plans == len(made)
+    return [
+        ((each.plan.at_ms - h(0)) // HOUR_MS, action.stage or action.act.value, action.target.name)
+        for each in made
+        for action in each.plan.actions
+    ]
 
 
-@pytest.mark.patient
 def test_a_job_that_stands_idle_is_warned_twice_then_taken_once() -> None:
     past = Past(12)
     past.did("train", "Job", 1, "ccc" + "i" * 9)
@@ -53,7 +48,6 @@ def test_a_job_that_stands_idle_is_warned_twice_then_taken_once() -> None:
     assert deeds(past) == [(4, "warn", "train"), (5, "again", "train"), (6, "stop", "train")]
 
 
-@pytest.mark.patient
 def test_what_is_known_later_changes_no_plan_before() -> None:
     short, long = Past(12), Past(12)
     short.did("train", "Job", 1, "ccc" + "i" * 9)
@@ -79,7 +73,6 @@ def test_one_that_was_taken_counts_again_only_when_it_has_computed_in_between() 
 
 
 @pytest.mark.parametrize(("letter", "taken"), [("u", 0), ("a", 0), ("t", 0), ("n", 1), ("i", 1)])
-@pytest.mark.patient
 def test_only_what_is_idle_by_two_signals_for_95_percent_is_ground(letter: str, taken: int) -> None:
     past = Past(8, gpus=14)
     for index in range(2, 14):  # so that enough is known of the cluster
