@@ -12,7 +12,7 @@ export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage servers manifests cluster lint format bench soak lock wheel clean
+.PHONY: help demo test coverage servers manifests cluster lint format docs bench soak lock wheel clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ lint: $(DEV)  ## style, types, room walls, SQL
 
 format: $(DEV)  ## put the code in the house style
 	@$(RUN)/ruff check --fix -q . ; $(RUN)/ruff format -q .
+
+docs: $(DEV)  ## build the docs into dist/site, without a warning
+	@NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet
 
 bench: $(DEV)  ## measure speed against peers, into docs/performance.md (BENCH=parse for one)
 	@$(RUN)/python -m bench $(BENCH)
