@@ -186,6 +186,7 @@ def _workload_table(report: "Report") -> Table:
             visible(percent(split.coverage)),
         )
         name = f"{row.namespace}/{row.name}" if row.namespace else row.name
+        name += f" of {row.person}" if row.person else ""
         _add(table, visible(name), visible(row.team), *figures, *_if_priced(report, f"{row.cost:,.2f}"))
     return table
 

@@ -1,5 +1,6 @@
 """`quartermaster report`: a week's or month's bill, of all teams, a department or one; and sending it."""
 
+import getpass
 import os
 import sys
 from enum import StrEnum
@@ -75,6 +76,7 @@ def report(
         return
     from analytics.money.periods import calendar_of
     from analytics.reports import made
+    from analytics.reports.persons import with_persons
     from analytics.reports.span import month as of_month
     from analytics.reports.span import of_period, span_of
     from analytics.reports.weekly import latest
@@ -88,7 +90,8 @@ def report(
     configuration = load_configuration(session(context).config_path(), os.environ)
     time_zone = configuration.business.time_zone
     place = configuration.ledger
-    with open_ledger(place.path, place.catalog.reveal(), read_only=True) as ledger:
+    names_people = configuration.privacy.reports_name_people
+    with open_ledger(place.path, place.catalog.reveal(), read_only=not names_people) as ledger:
         if period is not None:
             span = of_period(period, calendar_of(configuration.business))
         elif month is not None:
@@ -96,6 +99,8 @@ def report(
         else:
             span = latest(ledger, "week", time_zone) if week is None else span_of(week, time_zone)
         found = made.report(ledger, span, reader, time_zone=time_zone, now_ms=now_ms())
+        if names_people:
+            (found,) = with_persons(ledger, [found], getpass.getuser(), now_ms())
     deliver(found, Format.json if as_json else form, file)
 
 

@@ -58,7 +58,8 @@ def send(
         raise ConfigurationError(
             "reports.sending names nothing to send", "docs/report.md has an example for the configuration"
         )
-    with open_configured(configuration, read_only=preview is not None) as ledger:
+    is_read = preview is not None and not configuration.privacy.reports_name_people  # or reading is recorded
+    with open_configured(configuration, read_only=is_read) as ledger:
         if preview is not None:
             _preview(ledger, configuration, preview, as_json=as_json)
             return
@@ -165,7 +166,7 @@ def _letters(ledger: "Ledger", configuration: "Configuration", folder: Path) -> 
         told = (sending.name, due.span.name, to_iso(next_due_ms(sending, now, time_zone)))
         if not wanted:
             yield _Letter(*told, sending.audience, "", (), "no channel leads to anybody")
-        for address, parcel in packed(ledger, due, wanted, time_zone, now):
+        for address, parcel in packed(ledger, due, wanted, configuration, now):
             whom = (address.audience.words, address.channel)
             if isinstance(parcel, str):
                 yield _Letter(*told, *whom, (), parcel)

@@ -59,7 +59,7 @@ def find(ledger: Ledger, who: str, key: Callable[[], bytes]) -> int:
 
 def export(ledger: Ledger, person: int, reader: str, now_ms: int) -> dict[str, Any]:
     """All that the ledger has of a person, for JSON. That `reader` read it is recorded first."""
-    _note(ledger, person, reader, "export", now_ms)
+    _note(ledger, [person], reader, "export", now_ms)
     values, called = {"person_id": person}, {"pseudonym": pseudonym(person)}
     names = ledger.query(_text("name"), values).to_dicts()
     return {
@@ -78,6 +78,17 @@ def export(ledger: Ledger, person: int, reader: str, now_ms: int) -> dict[str, A
     }
 
 
+def names_of_workloads(
+    ledger: Ledger, workload_ids: Sequence[int], reader: str, what: str, now_ms: int
+) -> dict[tuple[str, int], str]:
+    """The names of the persons whose these workloads are, by cluster and workload, as far as `people` has them. That
+    `reader` read each, and in `what`, is recorded first."""
+    rows = ledger.query(_text("of_workloads"), {"ids": list(workload_ids)}).to_dicts() if workload_ids else []
+    if rows:
+        _note(ledger, sorted({row["person_id"] for row in rows}), reader, what, now_ms)
+    return {(row["cluster"], row["workload_id"]): row["name"] for row in rows}
+
+
 def erase(ledger: Ledger, person: int, reader: str, now_ms: int) -> Erased:
     """Take a person's name and contact out of `people`; what was held and what it cost stays.
 
@@ -86,7 +97,7 @@ def erase(ledger: Ledger, person: int, reader: str, now_ms: int) -> Erased:
     was_there = bool(ledger.query(_text("name"), {"person_id": person}).height)
     if was_there:
         _replace(ledger, [person], [], now_ms)
-        _note(ledger, person, reader, "erase", now_ms)
+        _note(ledger, [person], reader, "erase", now_ms)
     return Erased(was_there, now_ms + SNAPSHOTS_KEPT_MS)
 
 
@@ -105,9 +116,11 @@ def _replace(ledger: Ledger, persons: Sequence[int], rows: Sequence[dict[str, An
         ledger.write(f"people/{now_ms}/{uuid4().hex}", work, message="people are written anew")
 
 
-def _note(ledger: Ledger, person: int, reader: str, what: str, now_ms: int) -> None:
-    row = pl.DataFrame({"person_id": [person], "reader": [reader], "what": [what], "read_at": [now_ms]})
-    ledger.append(f"people/{now_ms}/{uuid4().hex}", {"people_reads": row}, recorded_at=now_ms)
+def _note(ledger: Ledger, persons: Sequence[int], reader: str, what: str, now_ms: int) -> None:
+    rows = pl.DataFrame({"person_id": persons}).with_columns(
+        reader=pl.lit(reader), what=pl.lit(what), read_at=pl.lit(now_ms)
+    )
+    ledger.append(f"people/{now_ms}/{uuid4().hex}", {"people_reads": rows}, recorded_at=now_ms)
 
 
 def _text(name: str) -> str:

@@ -202,6 +202,7 @@ def _workload(report: Report, row: WorkloadRow) -> Document:
         "kind": row.kind,
         "namespace": row.namespace,
         "name": row.name,
+        "person": row.person or None,
         "split": _split(report, row.split),
         "stalled": _time(row.stalled_pms),
         "faulted": _time(row.faulted_pms),

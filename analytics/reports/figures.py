@@ -142,6 +142,13 @@ class WorkloadRow:
     estimated_pms: int
     adjustments: Decimal
     cost: Decimal  # held.cost + adjustments
+    person: str = ""  # whose it is, where the configuration lets reports name people
+
+    @property
+    def title(self) -> str:
+        """As people name it: `Notebook vision/jupyter`, and whose it is where that may be told."""
+        whose = f" of {self.person}" if self.person else ""
+        return f"{self.kind} {self.namespace}/{self.name}{whose}"
 
 
 @dataclass(frozen=True, slots=True)

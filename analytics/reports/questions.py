@@ -269,7 +269,7 @@ def nobodys(report: Report) -> Table:
 
 def title(row: WorkloadRow) -> str:
     """A workload as people name it: `Notebook vision/jupyter`."""
-    return f"{row.kind} {row.namespace}/{row.name}"
+    return row.title
 
 
 def _deed(row: DeedRow) -> Row:

@@ -23,6 +23,7 @@ COLUMNS = (
         "kind",
         "namespace",
         "name",
+        "person",
     ),
     *("capacity_gpu_h", "held_gpu_h", "computing_gpu_h", "idle_gpu_h", "unknown_gpu_h"),
     *("unallocated_gpu_h", "unavailable_gpu_h", "unobserved_gpu_h"),
@@ -143,6 +144,7 @@ def _workload(row: WorkloadRow) -> dict[str, Cell]:
         "kind": row.kind,
         "namespace": row.namespace,
         "name": row.name,
+        "person": row.person,
         "stalled_gpu_h": _hours(row.stalled_pms),
     }
 

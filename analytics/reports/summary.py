@@ -233,8 +233,7 @@ def split_words(report: Report) -> str:
 
 def title(row: IdleRow) -> str:
     """A workload as people name it: `Notebook vision/jupyter`."""
-    workload = row.workload
-    return f"{workload.kind} {workload.namespace}/{workload.name}"
+    return row.workload.title
 
 
 def span_words(report: Report) -> str:

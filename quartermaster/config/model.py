@@ -107,6 +107,9 @@ class PrivacyPart(Part):
     pseudonyms: bool = True
     """Whether the names of people stay out of the ledger; off, the table `people` has them, and `person
     erase` takes them out."""
+    reports_name_people: bool = False
+    """Whether reports name the person whose workload it is, where the ledger knows the name; who read them is
+    recorded in `people_reads`."""
     key: WholeSecret | None = None
     """The key of the pseudonyms, by reference; without it, a file `pseudonym.key` made in the ledger's
     folder, readable by its owner alone."""

@@ -15,6 +15,9 @@ def odds(configuration: Configuration) -> Iterator[Complaint]:
     yield from _nobody_to_act_on(configuration)
     yield from _experimental(configuration)
     yield from _lent_in_namespaces(configuration)
+    if configuration.privacy.reports_name_people and configuration.privacy.pseudonyms:
+        what = "with privacy.pseudonyms the ledger knows no names that a report could tell"
+        yield Complaint(("privacy", "reports_name_people"), what, severity="warning")
 
 
 def _departments(configuration: Configuration) -> Iterator[Complaint]:

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from analytics.reports.audience import Audience
 from analytics.reports.made import reports, teams_of
+from analytics.reports.persons import with_persons
 from analytics.reports.queries import report_sql
 from analytics.reports.sending import posted
 from analytics.reports.sending.due import Due, last_due, ready
@@ -73,9 +74,7 @@ class Postman:
             for address in addresses(due, teams_of(self.ledger, due.span), notify)
             if _is_wanted(known.letters.get(address.key), now_ms, notify.retry_ms)
         ]
-        for address, parcel in packed(
-            self.ledger, due, wanted, self.configuration.business.time_zone, now_ms
-        ):
+        for address, parcel in packed(self.ledger, due, wanted, self.configuration, now_ms):
             if isinstance(parcel, str):
                 phase, words, size = REFUSED, parcel, 0
             else:
@@ -90,9 +89,11 @@ class Postman:
 
 
 def packed(
-    ledger: Ledger, due: Due, wanted: Iterable[Address], time_zone: str, now_ms: int
+    ledger: Ledger, due: Due, wanted: Iterable[Address], configuration: Configuration, now_ms: int
 ) -> Iterator[tuple[Address, Parcel | str]]:
-    """Each address with its parcel, made once an audience; or why there is none."""
+    """Each address with its parcel, made once an audience; or why there is none. Where the configuration lets reports
+    name people, each channel is recorded as who read the names of its report."""
+    time_zone = configuration.business.time_zone
     by_audience = [(audience, list(group)) for audience, group in groupby(wanted, _audience)]
     try:
         made = reports(
@@ -102,7 +103,11 @@ def packed(
         yield from ((address, error.what) for _, group in by_audience for address in group)
         return
     for report, (_, group) in zip(made, by_audience, strict=True):
-        parcel = pack(report, due.sending)
+        told = report
+        if configuration.privacy.reports_name_people:
+            channels = ", ".join(address.channel for address in group)
+            (told,) = with_persons(ledger, [report], f"{due.sending.name} by {channels}", now_ms)
+        parcel = pack(told, due.sending)
         yield from ((address, parcel) for address in group)
 
 
