@@ -1,12 +1,14 @@
-"""What a person asks from a page: asked again in a dialog, written as a request, answered by the enforcer."""
+"""What a page writes: what a person asks, asked again and answered by the enforcer; and that names were read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 from analytics.asking.request import Request
 from analytics.asking.wish import Asker, Wish, wish
 from analytics.reports import html
+from analytics.reports.tables import Table
+from analytics.views.named import named
 from dashboards import access
 from dashboards.frame import Visit
 from quartermaster.clock import now_ms
@@ -25,6 +27,19 @@ def person(visit: Visit) -> int:
     """The person's number in the ledger, by which their workloads are known. Raises as `asker`."""
     configuration = access.configuration()
     return person_id(pseudonym_key(configuration.privacy.key, configuration.ledger.path), visit.viewer.name)
+
+
+def may_see_names(visit: Visit, team: str) -> bool:
+    """Whether the ledger keeps names at all, and who looks answers for the team. Raises ConfigurationError."""
+    return not access.configuration().privacy.pseudonyms and visit.viewer.owned.admits(team)
+
+
+def names(visit: Visit, team: str, persons: Mapping[tuple[str, int], int]) -> Table:
+    """Names behind a team's pseudonyms; that they were read is recorded first. Raises InputError, LedgerError."""
+    configuration = access.configuration()
+    place, reader = configuration.ledger, _asker(configuration, visit).pseudonym
+    with open_ledger(place.path, place.catalog.reveal(), make=False) as ledger:
+        return named(ledger, visit.viewer.owned, team, persons, reader, now_ms=now_ms())
 
 
 def write(visit: Visit, wished: Wish) -> Request:

@@ -7,7 +7,7 @@ from analytics.reports import html, summary
 from analytics.reports.summary import LegendRow
 from analytics.reports.theme import STATES
 from analytics.views import team_charts, team_tables
-from dashboards import data, frame
+from dashboards import asking, data, frame
 from dashboards.data import books, team
 from dashboards.frame import Visit, card
 
@@ -63,6 +63,7 @@ def _show(visit: Visit, head: frame.Masthead, shown: team.TeamShown) -> None:
         "The workloads that wasted more than a fifth of what they held; GPU-hours",
     ):
         frame.table(shown.idle)
+        _names(visit, shown)
     if shown.week.burn is not None:
         _budget(shown.week.burn, shown, visit)
     with card(
@@ -71,6 +72,15 @@ def _show(visit: Visit, head: frame.Masthead, shown: team.TeamShown) -> None:
         frame.table(shown.workloads)
     with card("Lent and borrowed", "lending", f"GPU-hours in {summary.period(report)}"):
         frame.table(shown.lending)
+
+
+def _names(visit: Visit, shown: team.TeamShown) -> None:
+    """Who it is behind the pseudonyms, for who answers for the team."""
+    name, persons = shown.report.team or "", shown.week.persons
+    if not (persons and asking.may_see_names(visit, name)):
+        return
+    if st.button("Show names", icon=":material/badge:", help="That you looked is recorded."):
+        frame.table(asking.names(visit, name, persons))
 
 
 def _budget(burn: Burn, shown: team.TeamShown, visit: Visit) -> None:
