@@ -48,6 +48,7 @@ def test_a_reader_with_teams_has_their_rows_alone(scene: Ledger) -> None:
     assert noted(scene)["outcome"] == "refused"
 
 
+@pytest.mark.patient
 def test_what_is_no_question_is_refused_and_noted(scene: Ledger) -> None:
     with pytest.raises(InputError, match="no question"):
         answered(door(scene), Words("  ", {}))

@@ -78,6 +78,7 @@ def words(page: AppTest) -> str:
     return unescape("".join(block.proto.body for block in page.get("html"))).replace("\u00a0", " ")
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize(
     ("page", "told"),
     [
@@ -98,6 +99,7 @@ def test_each_page_of_a_full_ledger(
         assert piece in text
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize(
     "page", [fleet, queue, lending, quality, enforcer, ask], ids=lambda page: page.__name__
 )
