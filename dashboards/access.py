@@ -101,9 +101,11 @@ def viewer() -> Viewer:
             "start quartermaster dashboard again",
         )
     if part.sign_in == "local":
-        if isinstance(st.context.ip_address, str):  # Streamlit gives none for loopback
+        if STANDING.sign_in is None and st.context.headers.get(
+            "Host"
+        ):  # a browser, and no guard that let it in
             raise InputError(
-                "these pages are for this machine alone", "set dashboards.sign_in to let people in"
+                "the pages are served by Streamlit alone", "serve them by quartermaster dashboard"
             )
         return everybody(getpass.getuser())
     identity = _identity()

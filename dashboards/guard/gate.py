@@ -115,7 +115,8 @@ class Gate:
         word = ""
         if session is None:
             session, word = self._sessions.begin(self._now_ms())
-        session.wanted = _wanted(scope)
+        if dict(cast(Sequence[Header], scope["headers"])).get(b"sec-fetch-dest", b"document") == b"document":
+            session.wanted = _wanted(scope)  # and not what a browser fetches beside a page
         told = [self._cookie(word, session)] if word else []
         await self._say(send, words.ASK, told)
 

@@ -1,6 +1,7 @@
 """Who looks, found out at each run: by the guard's word, and by the rules as they are now."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,8 +76,15 @@ def test_another_way_of_signing_in_than_the_guard_s_opens_nothing(
         access.viewer()
 
 
-def test_at_the_machine_itself_all_is_seen(file: Path) -> None:
+def test_at_the_machine_itself_all_is_seen_by_who_came_by_the_guard(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file.write_text("clusters: [{name: c}]\n")
+    assert access.viewer().scope == ALL  # no browser: a test
+    monkeypatch.setattr(access.st, "context", SimpleNamespace(headers={"Host": "gpu.example.org"}))
+    with pytest.raises(InputError, match="served by Streamlit alone"):
+        access.viewer()
+    monkeypatch.setattr(STANDING, "sign_in", "local")
     assert access.viewer().scope == ALL
 
 

@@ -84,6 +84,7 @@ def test_a_stranger_is_shown_the_way_and_lands_where_they_wished_to_go(guarded: 
     assert (shown.status_code, shown.headers["cache-control"]) == (200, "no-store")
     assert 'href="/sign-in"' in shown.text
     assert not made.house.heard
+    made.client.get("/icon.png", headers={"sec-fetch-dest": "image"})
     assert made.client.get("/sign-in").headers["location"] == "/auth/login?provider=x"
     assert made.client.get("/oauth2callback?code=1").headers["location"] == "/waste?team=vision&week=2026-W48"
     assert made.client.get("/waste").json() == {"path": "/waste"}
