@@ -48,7 +48,9 @@ def _lags(stand: Status) -> Iterator[Line]:
         elif each.asked:
             yield ok("ledger", f"{named} is heard, {each.open_gaps} gaps are open")
     for cluster in stand.clusters:
-        behind = f"{cluster.cluster}: usage is rolled up until {cluster.lag_ms // MINUTE_MS} min ago"
+        minutes = cluster.lag_ms // MINUTE_MS
+        lag = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+        behind = f"{cluster.cluster}: usage is rolled up until {lag} ago"
         if cluster.lag_ms > _ROLLUP_LATE_MS:
             yield warning("ledger", behind, "quartermaster rollup says which source it waits for")
         else:

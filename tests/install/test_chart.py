@@ -220,6 +220,7 @@ def volumes(plane: ControlPlane) -> None:
         plane.call("PATCH", path, told, kind="application/apply-patch+yaml")
 
 
+@pytest.mark.patient
 def test_the_api_server_takes_all_of_it_and_the_pods_run_under_the_restricted_standard(
     place_for_it: str, control_plane: ControlPlane, ground: Ground
 ) -> None:
@@ -247,6 +248,7 @@ def test_the_api_server_takes_all_of_it_and_the_pods_run_under_the_restricted_st
         time.sleep(0.2)
 
 
+@pytest.mark.patient
 def test_each_account_has_what_its_part_needs_and_nothing_of_the_others(
     place_for_it: str, control_plane: ControlPlane
 ) -> None:

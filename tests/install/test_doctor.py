@@ -1,8 +1,6 @@
 """`quartermaster doctor` against real systems: what is in order, what is not, and what to do; nothing is changed."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from cli.checkup.exporters import exporters
 from cli.checkup.kubernetes import kubernetes
@@ -18,6 +17,7 @@ from cli.checkup.line import Line, State, clock_line, looked
 from cli.checkup.mail import mail
 from cli.checkup.prometheus import prometheus as look_at_prometheus
 from cli.checkup.rights import Right, actors
+from cli.main import app
 from enforcer.ladder.reached import reached
 from quartermaster.config.acting import ActingPart
 from quartermaster.config.load import parse_configuration
@@ -96,6 +96,7 @@ def test_a_prometheus_that_is_away() -> None:
     assert "127.0.0.1:1" in line.words
 
 
+@pytest.mark.patient
 def test_a_prometheus_with_nothing_of_dcgm(prometheus: Callable[..., PrometheusServer]) -> None:
     url = prometheus().url
     part = configured(f"clusters: [{{name: c, prometheus: {{url: '{url}'}}}}]").clusters[0]
@@ -135,6 +136,7 @@ def looked_at(plane: ControlPlane, token: str, more: str = "", of: str = "") -> 
     return list(kubernetes(part, part.kubernetes, configuration, of))
 
 
+@pytest.mark.patient
 def test_each_role_has_what_its_part_needs_and_an_account_without_has_not(
     control_plane: ControlPlane,
 ) -> None:
@@ -183,6 +185,7 @@ def test_rights_say_what_they_are() -> None:
     assert within == {"team-a", "quartermaster"}
 
 
+@pytest.mark.patient
 def test_the_ledger_that_is_not_there_empty_and_of_another_revision(tmp_path: Path) -> None:
     def look() -> list[Line]:
         here = configured("clusters: [{name: c, dcgm: {targets: ['http://n:9400/m']}}]", tmp_path)
@@ -219,10 +222,10 @@ def test_the_command_says_all_of_it_and_ends_with_1_on_trouble(tmp_path: Path) -
     (tmp_path / "quartermaster.yaml").write_text(
         "clusters: [{name: c, dcgm: {targets: ['http://127.0.0.1:1/metrics']}}]\n", encoding="utf-8"
     )
-    command = [sys.executable, "-m", "cli", "doctor"]
-    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ["--config", str(tmp_path / "quartermaster.yaml"), "doctor"]
+    done = CliRunner().invoke(app, [*command, "--json"])
     told = json.loads(done.stdout)
-    assert (done.returncode, told["ok"]) == (1, False)
+    assert (done.exit_code, told["ok"]) == (1, False)
     assert {each["subject"] for each in told["lines"]} == {
         "versions",
         "configuration",
@@ -232,7 +235,7 @@ def test_the_command_says_all_of_it_and_ends_with_1_on_trouble(tmp_path: Path) -
     }
     assert not (tmp_path / "ledger").exists()
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{nam: c}]\n", encoding="utf-8")
-    broken = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert broken.returncode == 1
+    broken = CliRunner().invoke(app, command, env={"COLUMNS": "80"})
+    assert broken.exit_code == 1
     assert "what to do" in broken.stdout
     assert all(len(line) <= 80 for line in broken.stdout.splitlines())

@@ -1,19 +1,21 @@
 """The first configuration: whatever was found, it is one that `config check` passes, and says what was found."""
 
+import contextlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from cli.main import app
 from collector.kubernetes.survey import exporters
 from collector.prometheus.survey import understood
 from quartermaster.config.draft import Draft, Exporters, Found, Kubernetes, fit_name, written
 from quartermaster.config.load import Loaded, parse_configuration
 from quartermaster.config.secret import Surroundings
+from quartermaster.errors import QuartermasterError
 
 FOUND = Found(
     frozenset({"NVIDIA H100 80GB HBM3", "Tesla T4"}),
@@ -120,34 +122,36 @@ def test_what_a_prometheus_tells_is_of_the_pods_that_have_gpus() -> None:
     )
 
 
-def quartermaster(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "cli", *arguments]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+def quartermaster(folder: Path, *arguments: str) -> tuple[int, str]:
+    """The command as a person types it in a folder, without a terminal: its exit code, and what it said."""
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
+    if isinstance(done.exception, QuartermasterError):
+        return done.exception.exit_code, f"{done.output}{done.exception.what}"
+    return done.exit_code, done.output
 
 
 def test_init_writes_what_config_check_passes_and_overwrites_nothing(tmp_path: Path) -> None:
-    done = quartermaster(
+    code, said = quartermaster(
         tmp_path, "init", "--exporter", "http://node-1:9400/metrics", "--time-zone", "Europe/Berlin"
     )
-    assert done.returncode == 0, done.stderr
-    assert "1 addresses of exporters" in done.stdout
-    checked = json.loads(quartermaster(tmp_path, "config", "check", "--json").stdout)
+    assert code == 0, said
+    assert "1 addresses of exporters" in said
+    checked = json.loads(quartermaster(tmp_path, "config", "check", "--json")[1])
     assert checked["ok"]
     assert checked["problems"] == []
-    again = quartermaster(tmp_path, "init", "--exporter", "http://node-2:9400/metrics")
-    assert again.returncode == 2
-    assert "is there already" in again.stderr
+    code, said = quartermaster(tmp_path, "init", "--exporter", "http://node-2:9400/metrics")
+    assert code == 2
+    assert "is there already" in said
 
 
 def test_init_says_what_it_needs(tmp_path: Path) -> None:
-    nothing = quartermaster(tmp_path, "init")
-    assert nothing.returncode == 2
-    assert "no terminal to ask" in nothing.stderr
-    wrong = quartermaster(
+    code, said = quartermaster(tmp_path, "init")
+    assert code == 2
+    assert "no terminal to ask" in said
+    code, said = quartermaster(
         tmp_path, "init", "--exporter", "http://n:9400/metrics", "--time-zone", "Europe/Berlim"
     )
-    assert wrong.returncode == 3
-    assert "nothing is written" in wrong.stderr
+    assert code == 3
+    assert "nothing is written" in said
     assert not (tmp_path / "quartermaster.yaml").exists()

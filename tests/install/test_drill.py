@@ -40,6 +40,7 @@ def figures(folder: Path) -> object:
     return {key: value for key, value in told.items() if key != "generated_at"}
 
 
+@pytest.mark.patient
 def test_a_backup_comes_back_elsewhere_with_the_same_bill(site: Path, tmp_path: Path) -> None:
     say(site, "ledger", "backup", str(tmp_path / "backup"))
     assert "is whole" in say(site, "ledger", "restore", str(tmp_path / "backup"), "--verify")
@@ -50,6 +51,7 @@ def test_a_backup_comes_back_elsewhere_with_the_same_bill(site: Path, tmp_path: 
     assert figures(drill) == figures(site)
 
 
+@pytest.mark.patient
 def test_an_older_program_leaves_a_newer_ledger_alone_and_the_backup_is_the_way_back(
     site: Path, tmp_path: Path
 ) -> None:
