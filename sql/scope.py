@@ -19,6 +19,7 @@ SCOPED: dict[str, tuple[str, ...]] = {
     "reporting.lending_by_hour": ("lender", "borrower"),
     "reporting.prices": (),
     "reporting.quota_by_hour": ("team",),
+    "reporting.tariffs": (),
     "reporting.teams": ("team",),
     "reporting.usage_by_day": ("team",),
     "reporting.usage_by_hour": ("team",),

@@ -101,6 +101,22 @@ def paid(books: Books) -> None:
             quantity_pms=gpu_h * GPU_H,
             workload_id=content_id("workload", workload) if workload else None,
         )
+    for number, (clusters, price) in enumerate((("*", "9"), ("demo", "0.30"), ("dem?", "8"))):
+        tariff = {
+            "tariff_id": number,
+            "cluster_glob": clusters,
+            "kwh_price": Decimal(price),
+            "currency": "EUR",
+        }
+        start = "2026-01-01T00:00:00Z" if clusters != "dem?" else NEXT_MONDAY
+        books.add(
+            "tariffs_versions",
+            **tariff,
+            start_at=start,
+            pue_permille=1200,
+            grams_per_kwh=Decimal(400),
+            revision=0,
+        )
     for version, start, price in ((1, "2026-01-01T00:00:00Z", "2.00"), (2, MONDAY, "2.50")):
         books.rate(price, model="*H100*", version=version, position=0, start_at=from_iso(start), author="fin")
     team = {"start_at": MONDAY, "end_at": None, "revision": 0, "team_id": 1}
@@ -179,8 +195,13 @@ EXPECTED: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
     "free-now": ({}, [("demo", "training", "NVIDIA H100", 3, 14, 5.285714, 6.714286, 0, 2)]),
     "mig-fit": ({"hours": "4"}, [("nlp", "nlp", "Deployment", "serve", "1/7", 4, 8, 12, 100)]),
     "energy": (
-        WEEK | {"price_per_kwh": "0.30"},
-        [("vision", 10, 1000, 50, 3), ("nlp", 0, None, 0, 0), (None, 0, None, 0, 0)],
+        WEEK,
+        [
+            # 10 kWh × PUE 1.2 × 0.30 EUR, × 400 g; the tariff of all clusters is the shorter pattern
+            ("vision", 10, 1000, 50, 12, 3.6, "EUR", 4.8),
+            ("nlp", 0, None, 0, 0, 0, "EUR", 0),
+            (None, 0, None, 0, 0, 0, "EUR", 0),
+        ],
     ),
     "coverage-holes": ({}, [("demo", date(2026, 11, 23), "n1", 20, 2, 90)]),
     "coverage-by-node": (WEEK, [("demo", "n1", 20, 2, 90), ("demo", "n2", 4, 0, 100)]),

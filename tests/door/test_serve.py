@@ -169,7 +169,7 @@ def test_each_token_sees_its_own(served: Served) -> None:
         ("/v1/sql", None, 405, None),
         ("/v1/questions/nosuch", None, 400, None),
         ("/v1/questions/top-movers", None, 400, None),
-        ("/v1/questions/energy?price_per_kwh=cheap", None, 400, None),
+        ("/v1/questions/top-costs?top=cheap", None, 400, None),
         ("/v1/questions/..%2f..%2fdoor%2ftables", None, 404, None),
         ("/nowhere", None, 404, None),
     ],
