@@ -48,8 +48,8 @@ def doctor(
     """Look at everything that Quartermaster needs, and say what to do about what is not in order.
 
     The configuration, versions, disks, every exporter, Prometheus and API server with their clocks, the rights of
-    each part there, the ledger and its rows, mail servers. It changes nothing and sends nothing. Exit code 1: a part
-    cannot do its work; warnings alone are 0.
+    each part there, the ledger and its rows, mail servers, the sign-in. It changes nothing and sends nothing. Exit
+    code 1: a part cannot do its work; warnings alone are 0.
 
     \b
     Examples:
@@ -99,6 +99,7 @@ def _of(configuration: "Configuration", file: Path, how: _How) -> "Iterator[Line
     from cli.checkup.machine import disks
     from cli.checkup.mail import mail
     from cli.checkup.prometheus import prometheus
+    from cli.checkup.sign_in import sign_in
     from cli.sources import asked
 
     yield from disks(configuration)
@@ -125,6 +126,7 @@ def _of(configuration: "Configuration", file: Path, how: _How) -> "Iterator[Line
     )
     how.begun("mail")
     yield from mail(configuration)
+    yield from looked("sign-in", lambda: sign_in(configuration.dashboards))
 
 
 def _show(lines: "list[Line]") -> None:

@@ -17,6 +17,7 @@ from cli.checkup.line import Line, State, clock_line, looked
 from cli.checkup.mail import mail
 from cli.checkup.prometheus import prometheus as look_at_prometheus
 from cli.checkup.rights import Right, actors
+from cli.checkup.sign_in import sign_in
 from cli.main import app
 from enforcer.ladder.reached import reached
 from quartermaster.config.acting import ActingPart
@@ -218,6 +219,32 @@ def test_mail_is_asked_for_and_nothing_is_sent() -> None:
     assert "secret" not in "".join(each.words + each.todo for each in found)
 
 
+OIDC = """
+clusters: [{{name: c}}]
+dashboards:
+  sign_in: oidc
+  address: https://gpu.example.org
+  oidc: {{issuer: "{issuer}", client_id: qm, client_secret: "${{env:SECRET}}"}}
+  access: [{{mails: ["*"]}}]
+"""
+
+
+def test_a_provider_that_answers_as_itself_and_one_that_does_not(tmp_path: Path) -> None:
+    with simulated() as server:  # an HTTP server that is no provider
+        strange = configured(OIDC.format(issuer=server.base_url), SECRET="s")
+        (line,) = sign_in(strange.dashboards)
+        assert (line.state, "answers 404" in line.words) == (State.trouble, True)
+    away = configured(OIDC.format(issuer="http://127.0.0.1:1"), SECRET="s")
+    (line,) = sign_in(away.dashboards)
+    assert (line.state, "refused" in line.words) == (State.trouble, True)
+    (line,) = looked(
+        "sign-in", lambda: sign_in(configured(OIDC.format(issuer="http://127.0.0.1:1")).dashboards)
+    )
+    assert "SECRET is not set" in line.words
+    (line,) = sign_in(configured("clusters: [{name: c}]").dashboards)
+    assert line.state is State.ok
+
+
 def test_the_command_says_all_of_it_and_ends_with_1_on_trouble(tmp_path: Path) -> None:
     (tmp_path / "quartermaster.yaml").write_text(
         "clusters: [{name: c, dcgm: {targets: ['http://127.0.0.1:1/metrics']}}]\n", encoding="utf-8"
@@ -232,6 +259,7 @@ def test_the_command_says_all_of_it_and_ends_with_1_on_trouble(tmp_path: Path) -
         "disk",
         "exporters of c",
         "ledger",
+        "sign-in",
     }
     assert not (tmp_path / "ledger").exists()
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{nam: c}]\n", encoding="utf-8")
