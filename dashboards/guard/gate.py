@@ -13,6 +13,7 @@ from dashboards.guard.oidc import claims_of, identity_of, until_ms
 from dashboards.guard.sessions import Session, Sessions
 from dashboards.guard.streams import carry, refuse
 
+_HEAVIEST = 32 * 1024
 _METHODS = {"GET", "HEAD"}
 _NOT_KEPT: Header = (b"cache-control", b"no-store")
 _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
@@ -65,6 +66,8 @@ class Gate:
             return words.NOT_TO_BE_DONE
         if is_odd(path, query):
             return words.ODD
+        if _is_heavy(headers):
+            return words.TOO_MUCH_SAID
         given = dict(headers)
         if given.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in given:
             return words.NOTHING_TAKEN
@@ -183,7 +186,12 @@ class Gate:
         identity = None if session is None else session.identity
         if not self._entrance.asks and identity != self._entrance.identity(_peer(scope), headers):
             identity = None
-        welcome = self._is_ours(headers) and len(origins) == 1 and origins[0] in self._entrance.origins
+        welcome = (
+            self._is_ours(headers)
+            and not _is_heavy(headers)
+            and len(origins) == 1
+            and origins[0] in self._entrance.origins
+        )
         opens = door_of(scope["path"]) is Door.STREAM and identity is not None
         if session is None or not (welcome and opens) or session.crowded:
             await refuse(receive, send)
@@ -253,6 +261,10 @@ class Gate:
         headers = outwards([], [*self._security, size, *told], secure=self._entrance.secure)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def _is_heavy(headers: Sequence[Header]) -> bool:
+    return sum(len(name) + len(value) for name, value in headers) > _HEAVIEST
 
 
 def _wanted(scope: Scope) -> str:

@@ -41,6 +41,9 @@ NOT_TO_BE_DONE = Notice(
     405, "That cannot be done here", "Pages are read; what is asked for goes through them."
 )
 ODD = Notice(400, "That is no address of ours", "Look at it again.")
+TOO_MUCH_SAID = Notice(
+    431, "That is too much", "A browser that brings so much should forget its cookies for this name."
+)
 NOTHING_TAKEN = Notice(413, "Nothing is taken here", "Pages take no files.")
 NOTHING_HERE = Notice(404, "There is nothing here", "Look at the address again.", "/", "To the pages")
 NOT_OFFERED = Notice(

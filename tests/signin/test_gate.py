@@ -267,9 +267,11 @@ def test_nobody_is_sent_away_from_here(guarded: Make) -> None:
     assert made.client.get("/away").headers["location"] == "/"
 
 
-def test_bodies_are_not_taken(guarded: Make) -> None:
+def test_bodies_and_long_headers_are_not_taken(guarded: Make) -> None:
     made = guarded("oidc")
     made.sign_in()
+    assert made.client.get("/", headers={"x": "a" * 40_000}).status_code == 431
+    assert not opens(made.client, x="a" * 40_000)
     assert made.client.request("GET", "/", content=b"x" * 10).status_code == 413
 
 
