@@ -48,9 +48,9 @@ def up(
     \b
     Examples:
       quartermaster up
-      quartermaster up --parts           which parts, and where their health is told
+      quartermaster up --parts        which parts, and where their health is told
       quartermaster up --without dashboard
-      curl -s localhost:9505/status      how each part is
+      curl -s localhost:9505/status   how each part is
     """
     from cli.parts import parts_of
     from quartermaster.config.load import load_configuration
