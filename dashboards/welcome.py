@@ -13,7 +13,7 @@ from quartermaster.errors import QuartermasterError
 _NOBODY = (
     "There is nothing here for you yet",
     "You are signed in as {name}, and no rule of this installation gives you a team to see.",
-    "ask who runs it to add you, or a group of yours, to dashboards.access; this is all it knows of you",
+    "ask who runs it to add {person}, or a group of yours, to dashboards.access",
 )
 
 
@@ -26,7 +26,7 @@ def welcome() -> Viewer:
     _menu(viewer)
     if not viewer.known:
         title, text, step = _NOBODY
-        _end(title, text.format(name=viewer.called), step)
+        _end(title, text.format(name=viewer.called), step.format(person=viewer.name))
     return viewer
 
 
