@@ -12,7 +12,7 @@ export UV_LINK_MODE := hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage servers manifests cluster lint format docs bench soak lock wheel clean
+.PHONY: help demo test coverage servers manifests cluster lint format docs bench soak lock wheel clean browser browser-all screenshots
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,15 @@ test: $(DEV)  ## the tests (ARGS="-k name -n0" to narrow them); with CI set thos
 
 coverage: $(DEV)  ## all of CI's tests, with the lines and branches that none of them reaches: twice the time
 	@$(RUN)/python -m pytest -m "not soak" --cov --cov-report=term:skip-covered $(ARGS)
+
+browser: $(DEV)  ## every page in Chromium: roles, tones, widths and states of the ledger, each two together
+	@QM_BROWSER=pairwise $(RUN)/python -m pytest -n0 tests/dashboards/test_matrix.py $(ARGS)
+
+browser-all: $(DEV)  ## the same in every combination: half an hour and more
+	@QM_BROWSER=all $(RUN)/python -m pytest -n0 tests/dashboards/test_matrix.py $(ARGS)
+
+screenshots: $(DEV)  ## the pages of the demo's ledger as pictures, into docs/images
+	@$(RUN)/python -m tests.dashboards.screenshots $(ARGS)
 
 servers:  ## build the real servers that tests use, once a version, with Go (ARGS="etcd kwok" for some)
 	@$(PYTHON) -S -m tests.servers.build $(ARGS)

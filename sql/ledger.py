@@ -55,10 +55,14 @@ class Ledger:
     def reading(self) -> Generator[Cursor]:
         """A cursor in a transaction: all that it reads is of one state, whatever is written meanwhile.
 
-        For more than one query, and for every read by a cursor of one's own: upkeep waits for its end.
+        For more than one query, and for every read by a cursor of one's own: upkeep waits for its end. Raises
+        LedgerError when what the ledger names cannot be read.
         """
         with contextlib.closing(self.cursor()) as cursor, self.catalog.reading(), transaction(cursor):
-            yield cursor
+            try:
+                yield cursor
+            except duckdb.IOException as error:
+                raise understand(error, self.where, "reading").error from error
 
     def query(
         self, sql: str, parameters: Mapping[str, object] | Sequence[object] | None = None

@@ -1,80 +1,27 @@
 """In a real browser: the report and the Overview page, at a desk and on a phone, light, dark, on paper."""
 
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from analytics.reports import theme
 from analytics.reports.figures import Report
 from analytics.reports.html import render
+from tests.dashboards.browser import SIDEWAYS, Seen, a_chromium, ground, open_page, serve, settle
 
 pytestmark = pytest.mark.browser
 WIDTHS = (1280, 390)
 TONES: tuple[theme.Tone, ...] = ("light", "dark")
 HOSTILE = "<img src=http://evil.example/i.png onerror=alert(1)>[a](http://evil.example)![i](http://evil.example/j.png)"
-READY = """() => {
-  const app = document.querySelector('[data-testid=stApp]');
-  if (document.querySelector('[data-testid=stException]')) return true;
-  return app?.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
-    && document.querySelector('.qm')
-    && [...document.querySelectorAll('.stVegaLiteChart')].every(chart => chart.querySelector('canvas, svg'));
-}"""
-SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll('[data-testid=stMain]')]
-  .filter(e => e.scrollWidth > e.clientWidth + 1).length"""
-
-
-@dataclass
-class Seen:
-    """What a page did that it should not do."""
-
-    errors: list[str] = field(default_factory=list)
-    strangers: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Generator[Browser]:
-    """A headless Chromium of this machine. Without one tests are skipped, in CI they fail."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(
-            "no Chromium is installed (apt-get install chromium)"
-        )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
-
-
-def open_page(chromium: Browser, width: int, tone: theme.Tone) -> tuple[Page, Seen]:
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=tone)
-    seen = Seen()
-    page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
-    page.on("request", lambda request: None if is_home(request.url) else seen.strangers.append(request.url))
-    return page, seen
-
-
-def is_home(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme in {"file", "data", "blob"} or parts.hostname == "127.0.0.1"
-
-
-def ground(page: Page, selector: str) -> str:
-    rgb = page.eval_on_selector(selector, "e => getComputedStyle(e).backgroundColor")
-    return "#" + "".join(f"{int(channel):02x}" for channel in re.findall(r"\d+", rgb)[:3])
+    with a_chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -118,36 +65,6 @@ def served(a_ledger_of_a_week: Callable[..., Path]) -> Generator[str]:
 def served_hostile(a_ledger_of_a_week: Callable[..., Path]) -> Generator[str]:
     """The same, with names that try to be code."""
     yield from serve(a_ledger_of_a_week(lambda name: name + HOSTILE))  # pyright: ignore[reportUnknownLambdaType]
-
-
-def serve(configuration: Path) -> Generator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "cli",
-        "--config",
-        str(configuration),
-        "dashboard",
-        "--no-browser",
-        "-p",
-    ]
-    with subprocess.Popen([*command, str(port)], stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        assert "The dashboard is at" in server.stdout.readline()
-        yield f"http://127.0.0.1:{port}"
-        server.terminate()
-
-
-def settle(page: Page) -> None:
-    """Wait until all is drawn; fail at once on an exception."""
-    page.wait_for_function(READY, timeout=60_000)
-    page.wait_for_timeout(300)
-    page.wait_for_function(READY, timeout=60_000)
-    assert not page.query_selector("[data-testid=stException], [role=dialog]")
 
 
 def test_a_shared_link_opens_as_the_first_thing_that_a_server_does(chromium: Browser, served: str) -> None:

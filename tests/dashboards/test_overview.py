@@ -1,5 +1,6 @@
 """The Overview page in each of its states, run without a browser."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,17 @@ def test_no_ledger_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     configuration = tmp_path / "quartermaster.yaml"
     configuration.write_text("clusters: [{name: demo}]\n")
     assert "there is no ledger in" in words(run(configuration, monkeypatch))
+
+
+def test_a_ledger_without_its_files_is_told_as_one(
+    a_ledger_of_a_week: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = a_ledger_of_a_week()
+    shutil.rmtree(configuration.parent / "ledger" / "data")
+    for page in ("overview", "team", "waste", "costs"):
+        text = words(run(configuration, monkeypatch, page))
+        assert "There is nothing to show" in text
+        assert "reading" in text
 
 
 def test_a_ledger_that_comes_later_is_seen(
