@@ -126,11 +126,11 @@ class Queue:
         )
 
 
-def queue(ledger: Ledger, scope: Scope, now_ms: int) -> Queue:
-    """The queue as a reader may see it, and what the reader's teams hold: at `now_ms` (epoch ms), or when it was last
-    known. Raises LedgerError."""
+def queue(ledger: Ledger, scope: Scope, now_ms: int, person: int | None = None) -> Queue:
+    """The queue as a reader may see it, and what the reader's teams hold, with what is the `person`'s own: at `now_ms`
+    (epoch ms), or when it was last known. Raises LedgerError."""
     with ledger.reading() as cursor:
-        return _queue(cursor, scope, _known_ms(cursor, now_ms))
+        return _queue(cursor, scope, _known_ms(cursor, now_ms), person)
 
 
 def _known_ms(cursor: Cursor, now_ms: int) -> int:
@@ -138,8 +138,8 @@ def _known_ms(cursor: Cursor, now_ms: int) -> int:
     return now_ms if heard_ms is None else min(now_ms, heard_ms)
 
 
-def _queue(cursor: Cursor, scope: Scope, now_ms: int) -> Queue:
-    given = {"teams": scope.bound, "at_ms": now_ms, "from_ms": now_ms - LOOKED_BACK_MS}
+def _queue(cursor: Cursor, scope: Scope, now_ms: int, person: int | None) -> Queue:
+    given = {"teams": scope.bound, "person": person, "at_ms": now_ms, "from_ms": now_ms - LOOKED_BACK_MS}
     found = rows(cursor, "queue", "waits", **given)
     standings = {
         (row["cluster"], row["pool"], row["team"]): Standing(row["guaranteed_parts"], row["held_parts"])

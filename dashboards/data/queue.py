@@ -10,6 +10,6 @@ from quartermaster.clock import now_ms
 
 
 @st.cache_data(ttl=KEPT_S, max_entries=32, show_spinner="Reading the queue …")
-def now(where: access.Place, scope: Scope) -> Queue:
-    """The queue now, of all that the scope holds. Raises LedgerError."""
-    return queue(access.ledger(where), scope, now_ms())
+def now(where: access.Place, scope: Scope, person: int) -> Queue:
+    """The queue now, of all that the scope holds, and what is the person's own. Raises LedgerError."""
+    return queue(access.ledger(where), scope, now_ms(), person)

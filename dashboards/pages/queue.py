@@ -23,7 +23,8 @@ def render() -> None:
 
 def _body(visit: Visit) -> None:
     zone = visit.where.time_zone
-    whole = data.now(visit.where, visit.viewer.scope)
+    person = asking.person(visit)
+    whole = data.now(visit.where, visit.viewer.scope, person)
     head = frame.masthead()
     with head.filters:
         team = frame.team(whole.teams)
@@ -43,17 +44,17 @@ def _body(visit: Visit) -> None:
         tables.cards(shown), "Waits are measured from when a workload asked until its pods were bound."
     )
     with card("Who waits, and why", "waiting", "The longest wait of each pool first."):
-        st.html(tables.waiting(shown, zone, asking.person(visit)))
+        st.html(tables.waiting(shown, zone, person))
     with card("How long waits took", "past", "Waits that ended in the last seven days."):
         frame.table(tables.past(shown))
     with card("What is held meanwhile", "held", "Workloads that hold GPUs now; those found idle first."):
-        _decide(visit, shown)
+        _decide(visit, shown, person)
         frame.table(tables.held(shown, zone))
 
 
-def _decide(visit: Visit, shown: Queue) -> None:
+def _decide(visit: Visit, shown: Queue, person: int) -> None:
     """Keep or give back a workload of one's own, or of a team that one answers for: a request each."""
-    mine = shown.free_to_decide(asking.person(visit), visit.viewer.owned)
+    mine = shown.free_to_decide(person, visit.viewer.owned)
     theirs = {each.title: each for each in mine}
     if not theirs:
         return

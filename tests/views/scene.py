@@ -146,6 +146,7 @@ def _workloads(name: Named) -> list[dict[str, object]]:
             "namespace": name(namespace),
             "name": name(called),
             "uid": f"uid-{workload}",
+            "person_id": 7 if workload == 13 else None,
             "revision": 0,
         }
         for workload, (kind, namespace, called) in WORKLOADS.items()

@@ -119,6 +119,12 @@ def test_people_decide_on_what_is_theirs(scene: Ledger) -> None:
     assert "yours" not in tables.waiting(own, "UTC", 8)
 
 
+def test_each_sees_their_own_whatever_their_teams(scene: Ledger) -> None:
+    found = queue(scene, Scope(frozenset()), NOON, person=7)
+    assert [each.title for each in found.held] == ["Job/vision/sweep"]
+    assert queue(scene, Scope(frozenset()), NOON, person=8).held == ()
+
+
 class _Tags(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()

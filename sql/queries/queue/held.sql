@@ -1,4 +1,5 @@
--- held: what holds GPUs now: whose it is, since when, found idle since when, kept until when; of a reader with teams, theirs
+-- held: what holds GPUs now: whose it is, since when, found idle since when, kept until when; of a reader with teams, theirs and
+-- the person's own
 with
 running as (
   select
@@ -72,5 +73,5 @@ left join belongs as b on r.cluster = b.cluster and r.workload_id = b.workload_i
 left join idle as i on r.cluster = i.cluster and o.uid = i.uid
 left join kept as k on r.cluster = k.cluster and o.uid = k.subject
 left join given as g on r.cluster = g.cluster and o.uid = g.subject
-where $teams is null or list_contains($teams::varchar[], b.team)
+where $teams is null or list_contains($teams::varchar[], b.team) or o.person_id = $person
 order by i.since_at nulls last, r.since_at, r.cluster, o.kind, namespace, name, uid

@@ -1,5 +1,5 @@
 -- waits: what waited for GPUs in a span: by whose team as the rules are now, since when, until when (null: still), and its place
--- among those that wait still for the same pool; of a reader with teams, theirs
+-- among those that wait still for the same pool; of a reader with teams, theirs and the person's own
 with
 told as (
   select
@@ -76,5 +76,9 @@ left join ruled as r on a.cluster = r.cluster and a.demand_id = r.demand_id
 left join owners as o on a.cluster = o.cluster and a.workload_id = o.workload_id
 where
   a.since_at < make_timestamptz($at_ms::bigint * 1000)
-  and ($teams is null or list_contains($teams::varchar[], coalesce(r.team, 'unassigned')))
+  and (
+    $teams is null
+    or list_contains($teams::varchar[], coalesce(r.team, 'unassigned'))
+    or o.person_id = $person
+  )
 order by a.cluster, a.pool, a.since_at, a.demand_id
