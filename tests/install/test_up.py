@@ -30,14 +30,19 @@ def until(holds: Callable[[], bool], what: Callable[[], str]) -> None:
 class Machine:
     """A machine: a network of its own, a simulated cluster's exporters on it, and `up`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, without: tuple[str, ...]) -> None:
         self.folder = folder
         self.environment = os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(folder)}
         # one process a child of the other would end with it: the simulator makes the network and stays
         simulate = (*CLI, "simulate", "serve", "--quick", "--configuration", "quartermaster.yaml")
         self.simulator = self.start(alone(simulate), "simulator.log")
         until((folder / "quartermaster.yaml").exists, lambda: self.log("simulator.log"))
-        self.up = self.start(beside(self.simulator.pid, (*CLI, "up")), "up.log")
+        self.up = self.start(
+            beside(
+                self.simulator.pid, (*CLI, "up", *(word for each in without for word in ("--without", each)))
+            ),
+            "up.log",
+        )
 
     def start(self, command: list[str], log: str) -> "subprocess.Popen[bytes]":
         with (self.folder / log).open("wb") as file:
@@ -63,9 +68,13 @@ class Machine:
         return {each["part"]: each for each in json.loads(body)["parts"]} if status == 200 else {}
 
 
+ALL = {"collect", "rollup", "findings", "enforce", "dashboard", "metrics"}
+FEW = ("rollup", "findings", "metrics", "dashboard")  # what CI does without
+
+
 @pytest.fixture
-def machine(tmp_path: Path) -> Generator[Machine]:
-    made = Machine(tmp_path)
+def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Machine]:
+    made = Machine(tmp_path, request.param)
     yield made
     for process in (made.up, made.simulator):
         if process.poll() is None:
@@ -87,9 +96,18 @@ def running(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.soak
-def test_every_part_lives_comes_back_and_ends(machine: Machine, tmp_path: Path) -> None:
-    names = {"collect", "rollup", "findings", "enforce", "dashboard", "metrics"}
+@pytest.mark.parametrize(
+    ("machine", "names", "killed"),
+    [
+        pytest.param(FEW, ALL - set(FEW), {"collect"}, marks=pytest.mark.patient),
+        pytest.param((), ALL, {"collect", "dashboard"}, marks=pytest.mark.soak),
+    ],
+    indirect=["machine"],
+    ids=["few parts", "all parts"],
+)
+def test_every_part_lives_comes_back_and_ends(
+    machine: Machine, names: set[str], killed: set[str], tmp_path: Path
+) -> None:
     until(lambda: machine.parts().keys() == names, lambda: machine.log("up.log"))
     until(lambda: all(each["running"] for each in machine.parts().values()), lambda: machine.log("up.log"))
     for name, each in machine.parts().items():
@@ -99,30 +117,22 @@ def test_every_part_lives_comes_back_and_ends(machine: Machine, tmp_path: Path) 
         )
     assert machine.get("http://127.0.0.1:9505/healthz") == (200, "ok\n\n")
     before = machine.parts()
-    for name in ("collect", "dashboard"):
+    for name in killed:
         os.kill(before[name]["process"], signal.SIGKILL)
-    until(
-        lambda: all(
-            machine.parts()[name]["restarts"] == 1 and machine.parts()[name]["running"]
-            for name in ("collect", "dashboard")
-        ),
-        lambda: machine.log("up.log"),
-    )
-    until(lambda: machine.get(before["dashboard"]["health"])[0] == 200, lambda: machine.log("up.log"))
-    assert re.search(
-        r"^collect +\| it ended by itself \(signal 9\), and is started again in 1 s$",
-        machine.log("up.log"),
-        re.MULTILINE,
-    )
-    assert {
-        name: each["process"]
-        for name, each in machine.parts().items()
-        if name not in {"collect", "dashboard"}
-    } == {name: each["process"] for name, each in before.items() if name not in {"collect", "dashboard"}}
-    assert (
-        'quartermaster_up_part_restarts_total{part="collect"} 1'
-        in machine.get("http://127.0.0.1:9505/metrics")[1]
-    )
+
+    def back() -> bool:
+        now = machine.parts()
+        return all(now[name]["restarts"] == 1 and now[name]["running"] for name in killed)
+
+    until(back, lambda: machine.log("up.log"))
+    for name in killed:
+        until(lambda of=name: machine.get(before[of]["health"])[0] == 200, lambda: machine.log("up.log"))
+    again = r"^collect +\| it ended by itself \(signal 9\), and is started again in 1 s$"
+    assert re.search(again, machine.log("up.log"), re.MULTILINE)
+    for name in names - killed:
+        assert machine.parts()[name]["process"] == before[name]["process"], "the others went on"
+    counted = machine.get("http://127.0.0.1:9505/metrics")[1]
+    assert 'quartermaster_up_part_restarts_total{part="collect"} 1' in counted
     machine.up.send_signal(signal.SIGTERM)
     assert machine.up.wait(PATIENCE_S) == 0, machine.log("up.log")
     machine.simulator.kill()
@@ -131,7 +141,8 @@ def test_every_part_lives_comes_back_and_ends(machine: Machine, tmp_path: Path) 
     assert (tmp_path / "ledger" / "catalog.sqlite").exists()
 
 
-@pytest.mark.soak
+@pytest.mark.patient
+@pytest.mark.parametrize("machine", [FEW], indirect=True)
 def test_killed_with_the_one_above_nothing_is_left_running(machine: Machine, tmp_path: Path) -> None:
     until(lambda: "collecting" in machine.log("up.log"), lambda: machine.log("up.log"))
     machine.up.kill()
