@@ -51,7 +51,8 @@ def require_order(cursor: Cursor, found: Standing) -> None:
 
 
 def require_usage(cursor: Cursor, found: Standing, terms: Terms) -> None:
-    """Raises LedgerError where the usage of a configured cluster is not written past the period's end."""
+    """Raises LedgerError where the usage of a configured cluster is not written past the period's end, InputError where
+    there is none at all."""
     given = {"clusters": list(terms.clusters), "until_ms": found.period.end_ms}
     missing = cursor.execute(books_sql("unrolled"), given).fetchall()
     if missing:
@@ -59,6 +60,13 @@ def require_usage(cursor: Cursor, found: Standing, terms: Terms) -> None:
         raise LedgerError(
             f"the usage of {found.period.period} is not all written: {told}",
             "run quartermaster rollup; it says what it waits for",
+        )
+    days = {"start_day": found.period.start_day, "end_day": found.period.end_day}
+    row = cursor.execute(books_sql("is_empty"), days).fetchone()
+    if row is None or row[0]:
+        raise InputError(
+            f"{found.period.period} has no usage and no line of cost: there is nothing to close",
+            "quartermaster period list says which periods have any",
         )
 
 

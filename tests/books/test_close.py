@@ -99,6 +99,7 @@ def test_it_need_not_wait_for_the_grace_when_told(october: Books) -> None:
         ("2026-11", TERMS, "has not ended"),
         ("2026-99", TERMS, "is no period"),
         ("FY2026-P01", TERMS, "is no period"),
+        ("2026-09", TERMS, "no usage and no line of cost"),
     ],
 )
 @pytest.mark.patient
