@@ -62,7 +62,10 @@ def budget(burn: Burn) -> tuple[Card, ...]:
             f"of {_whole(burn.budget)} in {burn.period.period}; {burn.days_done} of {burn.days} days",
         ),
         Card(
-            "Left", f"{_whole(left)} {burn.currency}", share(left, burn.budget).replace("-", "−") + " of the budget", left < 0
+            "Left",
+            f"{_whole(left)} {burn.currency}",
+            f"{share(left, burn.budget)} of the budget".replace("-", "−"),
+            alarming=left < 0,
         ),
         Card("Forecast", "Over budget" if over else "Within budget", told, over),
     )

@@ -1,4 +1,4 @@
-"""`python -m tests.dashboards.as_role PORT`: the pages without the guard, for who says by a cookie which group is theirs.
+"""`python -m tests.dashboards.as_role PORT`: the pages without the guard, for people whose cookie names their group.
 
 What the guard in front knows, a test says itself.
 """
