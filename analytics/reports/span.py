@@ -74,7 +74,7 @@ def of_period(text: str, calendar: Calendar) -> Span:
 def month(text: str, time_zone: str) -> Span:
     """The span of a calendar month (`2026-11`) of business days. Raises InputError for text that is none."""
     found = _MONTH.fullmatch(text)
-    if found is None:
+    if found is None or found[1] == "0000":
         raise InputError(f"{text!r} is no month", "write it as 2026-11")
     begin = business_day(f"{text}-01", time_zone)
     first = date.fromisoformat(begin.day)
