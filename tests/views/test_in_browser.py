@@ -107,7 +107,7 @@ def test_freezing_and_keeping_are_asked_again_and_written(
     page.get_by_role("option", name="Notebook/lab/drafts").click()
     keep = page.get_by_role("button", name="Keep", exact=True)
     keep.wait_for()
-    page.wait_for_function("!document.querySelector('.st-key-decide button[disabled]')")
+    page.wait_for_function("() => !document.querySelector('.st-key-decide button[disabled]')")
     keep.click()
     page.get_by_role("button", name="Yes, ask for it").click()
     page.get_by_role("dialog").wait_for(state="detached")
