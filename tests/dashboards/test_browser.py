@@ -90,7 +90,7 @@ def test_the_page_in_a_browser(chromium: Browser, served: str, width: int, tone:
     assert ground(page, "[data-testid=stApp]") == theme.palette(tone)["background"]
     assert ground(page, ".qm .lead") == theme.palette(tone)["surface"]
     assert page.evaluate("document.fonts.check('15px Inter')")
-    assert not page.query_selector("[data-testid=stToolbar], [data-testid=stAppDeployButton]")
+    assert not page.query_selector("[data-testid=stMainMenu], [data-testid=stAppDeployButton]")
     page.close()
 
 
@@ -101,7 +101,7 @@ def test_a_filter_goes_into_the_address_and_comes_back(chromium: Browser, served
     page.get_by_role("combobox", name="Team").click()
     page.get_by_role("option", name="speech").click()
     page.wait_for_function(
-        "document.querySelector('.qm .told')?.innerText.includes('Team speech')", timeout=60_000
+        "() => document.querySelector('.qm .told')?.innerText.includes('Team speech')", timeout=60_000
     )
     settle(page)
     assert "team=speech" in page.url
@@ -133,7 +133,7 @@ def test_hostile_names_do_nothing_in_the_page(chromium: Browser, served_hostile:
     page.get_by_role("combobox", name="Team").click()
     page.get_by_role("option", name="vision").click()
     page.wait_for_function(
-        "document.querySelector('.qm .told')?.innerText.includes('Team vision')", timeout=60_000
+        "() => document.querySelector('.qm .told')?.innerText.includes('Team vision')", timeout=60_000
     )
     settle(page)
     assert HOSTILE in page.inner_text(".qm .told")
