@@ -140,6 +140,4 @@ def _show(lines: "list[Line]") -> None:
             rows.append(("", "  what to do", each.todo))
     output.table("", ["", "what", "found"], rows)
     counted = {state: sum(each.state == state for each in lines) for state in State}
-    output.say(
-        f"{counted[State.ok]} in order, {counted[State.warning]} warnings, {counted[State.trouble]} troubles."
-    )
+    output.say(", ".join(f"{state.value}: {count}" for state, count in counted.items()))
