@@ -1,10 +1,9 @@
-"""`python -m tests.dashboards.screenshots [FOLDER]`: the pages of the demo's ledger as pictures, into docs/images.
+"""`python -m tests.dashboards.screenshots [FOLDER]`: the pages and the report of the demo's ledger as pictures.
 
-The demo runs into FOLDER, or a temporary one; a folder that has a demo already is taken as it is. What the enforcer
-would have noted by the demo's end is noted first, and two teams are given budgets, so that pages have something to say.
+The demo runs into FOLDER, or a temporary one; a folder that has a demo already is taken as it is. Two teams are given
+budgets, so that pages have something to say. The pictures lie in docs/images. Needs Chromium and pdftoppm.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,13 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from analytics.findings import find
-from analytics.noted import complete_until, note
-from quartermaster.clock import HOUR_MS
-from quartermaster.config.load import load_configuration
-from sql.configured import open_configured
 from tests.dashboards.browser import a_chromium, open_page, serve, settle
 
 _ROOT = Path(__file__).parents[2]
@@ -35,6 +29,7 @@ PICTURES = (  # name, address, width, tone
     ("costs", "costs", 1280, "light"),
     ("fleet", "fleet", 1280, "light"),
     ("queue", "queue", 1280, "light"),
+    ("enforcer", "enforcer", 1280, "light"),
     ("lending", "lending", 1280, "light"),
     ("quality", "quality", 1280, "light"),
 )
@@ -46,6 +41,7 @@ def main(folder: Path | None) -> None:
         _enrich(configuration)
         images = _ROOT / "docs" / "images"
         images.mkdir(exist_ok=True)
+        _take_report(chromium, configuration, images)
         for address in serve(configuration):
             for name, path, width, tone in PICTURES:
                 page, _ = open_page(chromium, width, "dark" if tone == "dark" else "light")
@@ -70,22 +66,27 @@ def _enrich(configuration: Path) -> None:
     text = configuration.read_text(encoding="utf-8")
     if "budgets:" not in text:
         configuration.write_text(text + _BUDGETS, encoding="utf-8")
-    rollup = [sys.executable, "-m", "cli", "--config", str(configuration), "rollup"]
-    subprocess.run(rollup, cwd=_ROOT, check=True, stdout=subprocess.DEVNULL)
-    told = load_configuration(configuration, os.environ)
-    with open_configured(told) as ledger:
-        for cluster in told.clusters:
-            end_ms = complete_until(ledger, cluster.name) or 0
-            for at_ms in (end_ms - 30 * HOUR_MS, end_ms - 6 * HOUR_MS, end_ms):
-                found = find(
-                    ledger,
-                    cluster.name,
-                    at_ms,
-                    settings=told.findings,
-                    policy=told.policy,
-                    time_zone=told.business.time_zone,
-                )
-                note(ledger, cluster.name, found, at_ms)
+    _quartermaster(configuration, "rollup")
+
+
+def _take_report(chromium: Browser, configuration: Path, images: Path) -> None:
+    """The report's first screen as it comes by mail, and the PDF's first page."""
+    with tempfile.TemporaryDirectory() as temporary:
+        html, paper = Path(temporary) / "report.html", Path(temporary) / "report.pdf"
+        for file in (html, paper):
+            _quartermaster(configuration, "report", "--format", file.suffix[1:], "--output", str(file))
+        page = chromium.new_page(viewport={"width": 1280, "height": _HEIGHT_PX}, color_scheme="light")
+        page.goto(html.as_uri())
+        page.evaluate("document.fonts.ready")
+        _take(page, images / "report.png", 1280)
+        page.close()
+        first = ["-f", "1", "-l", "1", "-singlefile", "-r", "80", "-png"]
+        subprocess.run(["pdftoppm", *first, str(paper), str(images / "report-page")], check=True)
+
+
+def _quartermaster(configuration: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "cli", "--config", str(configuration), *arguments]
+    subprocess.run(command, cwd=_ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def _take(page: Page, file: Path, width: int) -> None:
