@@ -137,12 +137,21 @@ class _Waiter:
 
 
 def _wait(path: Path, wait_s: float) -> int:
+    if (
+        wait_s <= 0
+    ):  # who does not wait does not stand in the queue either: it would be handed the lock, for a moment
+        raise _busy(path, wait_s)
     waiter = _Waiter(path)
     waiter.wait(wait_s)
-    who = path.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    busy = _busy(path, wait_s)
     if waiter.give_up():
-        raise LedgerBusyError(
-            f"{path} has been held for {wait_s:g} s by process {who}",
-            "wait for it to end, or look what it does: the lock is freed when it ends",
-        )
+        raise busy
     return waiter.descriptor
+
+
+def _busy(path: Path, wait_s: float) -> LedgerBusyError:
+    who = path.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    return LedgerBusyError(
+        f"{path} has been held for {wait_s:g} s by process {who}",
+        "wait for it to end, or look what it does: the lock is freed when it ends",
+    )

@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -59,7 +60,10 @@ def pytest_collection() -> Generator[None, object, object]:
 def no_test_changes_the_process_for_the_others() -> Generator[None]:
     """What the commands' way in does to its own process would be a riddle in another file's test: pandas barred, which
     the pages' charts import, or Ctrl-C heard by nobody."""
-    heard_by = signal.getsignal(signal.SIGINT)
+    heard_by, main = signal.getsignal(signal.SIGINT), sys.modules["__main__"]
     yield
+    sys.modules["__main__"] = (
+        main  # a page under test takes its name, and processes that begin later would run it
+    )
     assert importlib.util.find_spec("pandas"), "this test bars pandas in its whole process"
     assert signal.getsignal(signal.SIGINT) is heard_by, "this test leaves another handler of Ctrl-C"

@@ -374,6 +374,16 @@ def test_a_lock_given_up_is_let_go(tmp_path: Path) -> None:
         pass
 
 
+def test_who_does_not_wait_for_a_lock_is_never_handed_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    for _ in range(50):
+        with file_lock(path), pytest.raises(LedgerBusyError), file_lock(path, wait_s=0):
+            pass
+        assert holder(path) is None
+        with file_lock(path, wait_s=0):
+            pass
+
+
 @pytest.mark.patient
 def test_threads_share_a_ledger(ledger: Ledger) -> None:
     def write(number: int) -> None:
