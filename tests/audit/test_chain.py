@@ -99,6 +99,7 @@ def test_what_was_written_and_taken_out_is_not_taken_for_written(shared: Ledger)
 # what it says of the past ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.patient
 def test_an_intent_is_open_until_its_outcome(shared: Ledger) -> None:
     chain = Chain(shared, "open")
     deeds = [*of("open", "u1", "u2"), refused("u3", cluster="open")]

@@ -85,6 +85,7 @@ def came(text: str) -> list[tuple[str, str]]:
     return [(each["name"].removeprefix("train-"), each["came"]) for each in json.loads(text)]
 
 
+@pytest.mark.patient
 def test_actions_are_told_with_what_came_of_them(say: Say) -> None:
     code, told, _ = say("actions", "--since", SINCE)
     assert code == 0

@@ -41,6 +41,7 @@ def in_force(ledger: Ledger, cluster: str, at_ms: int) -> tuple[Command, ...]:
         return commands(cursor, cluster, at_ms)
 
 
+@pytest.mark.patient
 def test_a_request_is_there_once_and_open_until_it_is_answered(shared: Ledger) -> None:
     keep = request("asked", Kind.KEEP, subject="Job vision/train", until_ms=T0 + HOUR_MS)
     others = [request("asked", Kind.RESTORE, T0 + 1), request("elsewhere", Kind.KEEP)]
@@ -81,6 +82,7 @@ F, T = Kind.FREEZE, Kind.THAW
         ([(F, DAY_MS, None)], True),  # of a clock that is ahead
     ],
 )
+@pytest.mark.patient
 def test_when_a_cluster_is_frozen(
     shared: Ledger, story: list[tuple[Kind, int, int | None]], frozen: bool
 ) -> None:
@@ -112,6 +114,7 @@ def test_approvals_that_hold_at_an_instant(shared: Ledger) -> None:
     assert found == [(), expected, expected, ()]
 
 
+@pytest.mark.patient
 def test_erasing_a_person_leaves_the_chain_whole(shared: Ledger) -> None:
     chain = Chain(shared, "erased")
     restore = request("erased", Kind.RESTORE, subject="Job vision/train")

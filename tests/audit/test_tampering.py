@@ -120,6 +120,7 @@ def test_each_tampering_is_found_and_named(tampered: Ledger, name: str) -> None:
     assert verdict.found >= len(flaws)
 
 
+@pytest.mark.patient
 def test_a_tail_cut_with_its_head_is_seen_by_a_head_from_elsewhere(shared: Ledger) -> None:
     chain = chain_of_ten(shared)
     before = chain.head()

@@ -129,6 +129,7 @@ def connect(server: Server) -> Iterator[Callable[..., Connection]]:
         each.close()
 
 
+@pytest.mark.patient
 def test_credentials_and_headers_go_with_every_question(
     server: Server, connect: Callable[..., Connection]
 ) -> None:
@@ -172,6 +173,7 @@ def test_what_cannot_get_better_is_said_at_once(
     assert len(server.asked) == 1
 
 
+@pytest.mark.patient
 def test_a_busy_server_is_asked_again_when_it_says_so(
     server: Server, connect: Callable[..., Connection]
 ) -> None:
@@ -234,6 +236,7 @@ def test_too_much_is_asked_for_in_halves(
     }
 
 
+@pytest.mark.patient
 def test_a_server_that_refuses_the_least_is_an_error(
     server: Server, connect: Callable[..., Connection]
 ) -> None:
@@ -262,6 +265,7 @@ def test_a_warning_makes_an_answer_partial(
         connect().label_values("a", "x", 0, 1000)
 
 
+@pytest.mark.patient
 def test_of_a_long_warning_the_beginning_is_kept(server: Server, connect: Callable[..., Connection]) -> None:
     server.script = [answer(({"__name__": "x"}, [(1.5, "2")]), warnings=["a store\n is away " + "w" * 65536])]
     with pytest.raises(Partial, match=r"^a store is away w+$") as raised:
@@ -292,6 +296,7 @@ HOSTILE = {"__name__": "x", "a": 'q"]]},{"metric":{"\\', "b": "]]},[\u202enull\u
     st.sampled_from([{}, {"warnings": ["a store is away"]}, {"isPartial": True}]),
     st.booleans(),
 )
+@pytest.mark.patient
 def test_an_answer_is_the_same_in_whatever_pieces_it_comes(
     series: list[tuple[dict[str, str], int]], size: int, at_once: int, more: dict[str, Any], wide: bool
 ) -> None:

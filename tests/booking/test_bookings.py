@@ -200,6 +200,7 @@ def test_an_offer_that_others_booked_is_not_taken_back_before_that(ledger: Ledge
     assert stand(ledger, NOW + 3) == []
 
 
+@pytest.mark.patient
 def test_what_a_pool_has_is_its_nodes_as_they_stand_by_their_devices_where_known(ledger: Ledger) -> None:
     nodes = [
         records.Node("e", "n-1", m(0), None, POOL, "H100", 8),

@@ -63,6 +63,7 @@ def test_a_budget_burns_down_and_its_end_is_foreseen(spending: Books) -> None:
     assert found.reached == (500, 700)
 
 
+@pytest.mark.patient
 def test_a_budget_of_the_period_comes_before_that_of_each(spending: Books) -> None:
     budget(spending, period="2026-11", amount="7000")
     spending.fill()
@@ -84,6 +85,7 @@ def test_an_alert_is_recorded_once_at_each_threshold(spending: Books) -> None:
     )  # another period has its own
 
 
+@pytest.mark.patient
 def test_a_team_that_has_spent_nothing_has_no_forecast(spending: Books) -> None:
     budget(spending, team="new", amount="5")
     spending.fill()

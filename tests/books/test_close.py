@@ -78,6 +78,7 @@ def test_closing_twice_gives_the_same_bytes_and_no_second_number(october: Books,
     assert october.ledger.query("select count(*) as n from periods_versions").item() == 1
 
 
+@pytest.mark.patient
 def test_it_begins_with_the_grace_and_is_closed_after_it(october: Books) -> None:
     early = replace(TERMS, now_ms=from_iso("2026-11-03T00:00:00Z"))
     begun = close(october.ledger, "2026-10", early)
@@ -127,6 +128,7 @@ def test_it_waits_for_all_usage_of_the_configured_clusters(october: Books) -> No
     assert close(ledger, "2026-10", TERMS).state == State.CLOSED  # the other is not configured any more
 
 
+@pytest.mark.patient
 def test_usage_without_a_price_is_not_closed(books: Books) -> None:
     books.card(start="2026-10-15T00:00:00Z")
     books.rate("1", start_at="2026-10-15T00:00:00Z")

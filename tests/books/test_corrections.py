@@ -40,6 +40,7 @@ def closed(october: Books) -> Books:
     return october
 
 
+@pytest.mark.patient
 def test_without_late_data_there_is_nothing_to_correct(closed: Books) -> None:
     found = correct(closed.ledger, NOW, "UTC")
     assert (found.days, found.lines) == ((), 0)

@@ -97,5 +97,6 @@ def test_what_begins_after_it_is_taken_and_the_past_stays(closed: Books, old: st
         assert all(at == 0 or at >= from_iso("2026-11-01T00:00:00Z") for at in starts)
 
 
+@pytest.mark.patient
 def test_declaring_the_same_again_changes_nothing(closed: Books) -> None:
     assert declare(closed.ledger, configured(BASE), NOW) == []

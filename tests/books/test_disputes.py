@@ -66,12 +66,14 @@ def test_a_dispute_that_is_granted_is_credited_in_the_open_period(closed: Books)
     assert run_checks(closed.ledger, ["adjustments", "charge_orphans"]) == []
 
 
+@pytest.mark.patient
 def test_a_dispute_that_is_refused_books_nothing(closed: Books) -> None:
     before = closed.lines()
     assert decide(closed, dispute(closed, "3.50"), "0").state == "refused"
     assert closed.lines() == before
 
 
+@pytest.mark.patient
 def test_it_is_decided_once(closed: Books) -> None:
     found = dispute(closed, "5")
     decide(closed, found, "1")
@@ -79,6 +81,7 @@ def test_it_is_decided_once(closed: Books) -> None:
         decide(closed, found, "5")
 
 
+@pytest.mark.patient
 def test_a_line_is_not_disputed_for_more_than_it_is(closed: Books) -> None:
     dispute(closed, "5")
     with pytest.raises(InputError, match=r"3\.000000 EUR of it are left"):
@@ -92,6 +95,7 @@ def test_a_line_is_not_disputed_for_more_than_it_is(closed: Books) -> None:
         decide(closed, first, "5.01")
 
 
+@pytest.mark.patient
 def test_what_cannot_be_disputed_is_refused(closed: Books) -> None:
     for charge_id, words, said in (
         (1, "x", "no line of cost 1"),
@@ -102,6 +106,7 @@ def test_what_cannot_be_disputed_is_refused(closed: Books) -> None:
             raise_dispute(closed.ledger, charge_id, None, words, actor="vera", now_ms=NOVEMBER_6)
 
 
+@pytest.mark.patient
 def test_they_are_listed_by_age(closed: Books) -> None:
     dispute(closed, "1")
     with closed.ledger.reading() as cursor:

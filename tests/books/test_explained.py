@@ -55,6 +55,7 @@ def line_of(books: Books, **wanted: object) -> int:
     return found["charge_id"]
 
 
+@pytest.mark.patient
 def test_a_cent_is_followed_back_to_the_claim_the_price_and_the_rule(closed: Books) -> None:
     charge_id = line_of(closed, team="vision", business_day=DAY)
     with closed.ledger.reading() as cursor:
@@ -72,6 +73,7 @@ def test_a_cent_is_followed_back_to_the_claim_the_price_and_the_rule(closed: Boo
     assert to_document(found)["claims"][0]["pod"] == "vision/train-0"
 
 
+@pytest.mark.patient
 def test_a_correction_is_followed_to_the_line_that_it_corrects(closed: Books) -> None:
     tell(closed, f"{DAY}T00:00:00Z", 1, "vision", 1)
     correct(closed.ledger, NOVEMBER_6, "UTC")
@@ -83,6 +85,7 @@ def test_a_correction_is_followed_to_the_line_that_it_corrects(closed: Books) ->
     assert any("Corrected since: 2.000000 EUR." in sentence for sentence in said)
 
 
+@pytest.mark.patient
 def test_what_is_no_line_is_refused(closed: Books) -> None:
     with closed.ledger.reading() as cursor, pytest.raises(InputError, match="no line of cost 12"):
         explain(cursor, 12, "UTC")

@@ -59,6 +59,7 @@ def charged(october: Books) -> Books:
     return october
 
 
+@pytest.mark.patient
 def test_the_books_tie_to_the_invoice_and_the_difference_is_shared_by_held_time(charged: Books) -> None:
     found = bring(charged, line("19"))
     assert (found.total, found.trued_up) == (Decimal(19), Decimal(3))
@@ -68,6 +69,7 @@ def test_the_books_tie_to_the_invoice_and_the_difference_is_shared_by_held_time(
     assert run_checks(charged.ledger, ["adjustments"]) == []
 
 
+@pytest.mark.patient
 def test_an_invoice_for_less_is_a_credit(charged: Books) -> None:
     bring(charged, line("15.5"))
     assert told(charged) == {
@@ -76,6 +78,7 @@ def test_an_invoice_for_less_is_a_credit(charged: Books) -> None:
     }
 
 
+@pytest.mark.patient
 def test_the_difference_may_be_nobodys(charged: Books) -> None:
     bring(charged, line("20"), shared="own")
     assert told(charged) == {(None, "own"): Decimal(4)}
@@ -97,6 +100,7 @@ def test_imported_again_it_replaces_what_it_was_and_withdrawn_it_is_gone(charged
     assert charged.lines() == before
 
 
+@pytest.mark.patient
 def test_true_up_stays_when_usage_is_charged_anew(charged: Books) -> None:
     bring(charged, line("19"))
     before = charged.lines()
@@ -104,6 +108,7 @@ def test_true_up_stays_when_usage_is_charged_anew(charged: Books) -> None:
     assert charged.lines() == before
 
 
+@pytest.mark.patient
 def test_a_closed_period_takes_no_invoice(charged: Books) -> None:
     close(charged.ledger, "2026-10", TERMS)
     with pytest.raises(InputError, match="the books of 2026-10 are closed"):

@@ -88,6 +88,7 @@ def instant(hour: int) -> str:
     return to_iso(h(hour))
 
 
+@pytest.mark.patient
 def test_on_a_ledger_that_is_not_fresh_there_is_no_plan_and_it_says_why(say: Say) -> None:
     code, told = say("enforce")
     assert code == 0
@@ -106,6 +107,7 @@ def test_on_a_ledger_that_is_not_fresh_there_is_no_plan_and_it_says_why(say: Say
     )
 
 
+@pytest.mark.patient
 def test_the_plan_of_an_hour_in_the_past(say: Say) -> None:
     code, told = say("enforce", "--at", instant(4))
     assert code == 0
@@ -132,6 +134,7 @@ def test_one_workload_explained(say: Say) -> None:
     assert "it names: Job vision/back, Job vision/dark, Job vision/train" in told
 
 
+@pytest.mark.patient
 def test_two_hours_compared(say: Say) -> None:
     code, told = say("plan", "diff", instant(3), instant(4))
     assert code == 0
@@ -141,6 +144,7 @@ def test_two_hours_compared(say: Say) -> None:
     assert {each["stage"] for each in value["less"]} == {"again"}
 
 
+@pytest.mark.patient
 def test_regret_over_the_past(say: Say) -> None:
     code, told = say("enforce", "regret")
     assert code == 0

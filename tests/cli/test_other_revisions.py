@@ -132,6 +132,7 @@ def test_an_older_ledger(
     assert "try: run quartermaster ledger upgrade (a backup first: ledger backup)" in told
 
 
+@pytest.mark.patient
 def test_an_older_ledger_through_the_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The door's own process sees no monkeypatch: here its room is entered directly."""
     folder = at_revision(tmp_path, "0001")

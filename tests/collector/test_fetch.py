@@ -52,6 +52,7 @@ FAULTS: dict[str, tuple[bytes | Answer, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.patient
 async def test_each_fault_has_its_reason(server: Server, answer: bytes | Answer, reason: str) -> None:
     server.answers["/metrics"] = answer
     began = time.monotonic()
@@ -149,6 +150,7 @@ async def test_tls_by_ones_own_authority_with_a_client_certificate(certificates:
         Fetcher(settings(tls=TlsPart().model_copy(update={"ca_file": Path("nowhere.pem")})))
 
 
+@pytest.mark.patient
 async def test_a_slow_target_delays_nobody(server: Server) -> None:
     server.answers |= {"/slow": hang, "/quick": page()}
     async with Fetcher(settings(timeout_ms=1000)) as fetcher:

@@ -178,6 +178,7 @@ def mig(node: str, energy_mj: int, instances: dict[str, tuple[str, str]]) -> byt
     return ("\n".join(lines) + "\n").encode()
 
 
+@pytest.mark.patient
 async def test_a_gpu_that_is_cut_and_cut_otherwise(ledger: Ledger) -> None:
     site = Site(ledger, "mig")
     await site.at(0, site.page("", gpus=1))

@@ -102,6 +102,7 @@ def stored(ledger: Ledger, name: str) -> list[int]:
     return rows["t"].to_list()
 
 
+@pytest.mark.patient
 def test_batches_are_committed_in_order_and_the_ledger_is_tended(place: Place, tmp_path: Path) -> None:
     sink = Sink(Spool(tmp_path, 1 << 20), place.open, place, place.tend, tend_every_s=0.05)
     sink.start()
@@ -113,6 +114,7 @@ def test_batches_are_committed_in_order_and_the_ledger_is_tended(place: Place, t
     assert stored(place.ledger, "a") == [sequence * 1000 for sequence in range(5) for _ in range(3)]
 
 
+@pytest.mark.patient
 def test_while_the_ledger_is_away_batches_wait_and_are_there_once(place: Place, tmp_path: Path) -> None:
     place.away_now = True
     sink = Sink(Spool(tmp_path, 1 << 20), place.open, place, place.tend)
@@ -151,6 +153,7 @@ def test_a_ledger_that_hangs_fills_the_spool_not_the_memory(place: Place, tmp_pa
     assert place.done == [f"h/1/{sequence}" for sequence in range(40)]
 
 
+@pytest.mark.patient
 def test_neither_ledger_nor_disk_memory_stays_bounded_and_the_loss_is_a_gap(
     place: Place, tmp_path: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_neither_ledger_nor_disk_memory_stays_bounded_and_the_loss_is_a_gap(
     assert set(lost["reason"]) == {"spool full"}
 
 
+@pytest.mark.patient
 def test_a_full_spool_drops_the_oldest_as_a_gap(place: Place, tmp_path: Path) -> None:
     place.away_now = True
     sink = Sink(Spool(tmp_path, 60_000), place.open, place, place.tend)

@@ -147,6 +147,7 @@ def test_all_problems_at_once():
 
 
 @pytest.mark.parametrize(("added", "expected"), cases("refused"))
+@pytest.mark.patient
 def test_what_is_refused(added: str, expected: str):
     found = errors(f"{'' if added.startswith('clusters') else LEAST}{added}\n")
     assert any(expected in error for error in found), found

@@ -100,6 +100,7 @@ def plain(value: object) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
+@pytest.mark.patient
 def test_the_schema_takes_what_is_right_and_not_what_is_wrong():
     validator = jsonschema.Draft202012Validator(schema())
     validator.check_schema(schema())

@@ -96,6 +96,7 @@ def test_a_first_declaration_holds_for_all_the_past(ledger: Ledger):
     assert counts(ledger)["cuts"] == 0
 
 
+@pytest.mark.patient
 def test_twice_is_once(ledger: Ledger):
     assert declare(ledger, configured(BASE), NOW)
     before = counts(ledger)
@@ -130,6 +131,7 @@ def test_a_stated_instant_counts_and_what_was_goes_on_until_then(ledger: Ledger)
     assert rows(ledger, "select epoch_ms(cut_at) from cuts") == [(from_iso("2027-01-01"),)]
 
 
+@pytest.mark.patient
 def test_what_leaves_the_file_ends_now_and_may_come_back(ledger: Ledger):
     declare(ledger, configured(BASE), NOW)
     without = BASE.replace('{team: vision, namespace: "vision-*"}, ', "")
@@ -142,6 +144,7 @@ def test_what_leaves_the_file_ends_now_and_may_come_back(ledger: Ledger):
     ]
 
 
+@pytest.mark.patient
 def test_a_rule_put_before_another_leaves_the_other_alone(ledger: Ledger):
     declare(ledger, configured(BASE), NOW)
     more = BASE.replace("team_rules: [", 'team_rules: [{team: speech, namespace: "vision-audio"}, ')
@@ -187,6 +190,7 @@ def test_the_next_card_ends_the_one_before(ledger: Ledger):
     assert counts(ledger)["rates"] == 3, "the prices in force are the ones there were"
 
 
+@pytest.mark.patient
 def test_a_department_changes_from_now_and_cuts_nothing(ledger: Ledger):
     declare(ledger, configured(BASE), NOW)
     declare(ledger, configured(BASE.replace("department: research", "department: physics")), NOW + DAY_MS)

@@ -47,6 +47,7 @@ def answer(folder: Path, query: str, limits: Limits = QUICK) -> Answer:
         "(select team from teams) union all (select 'x') except select 'y'",
     ],
 )
+@pytest.mark.patient
 def test_what_is_a_question(query: str):
     with duckdb.connect() as connection:
         statement.check(connection, query, TABLES, OTHERS)
@@ -199,6 +200,7 @@ def test_the_environment_does_not_come_along(monkeypatch: pytest.MonkeyPatch):
     assert "hunter2" not in str(environment())
 
 
+@pytest.mark.patient
 def test_a_missing_ledger_is_told(tmp_path: Path):
     with pytest.raises(LedgerError, match="there is no ledger"):
         answer(tmp_path / "nowhere", "select 1")

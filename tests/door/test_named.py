@@ -296,6 +296,7 @@ def test_the_views_lose_nothing_but_the_seventh_digit(week: Ledger) -> None:
     assert abs(float(shown) - exact) < 1e-6 * week.query("from usage_daily").height
 
 
+@pytest.mark.patient
 def test_telemetry_is_in_watts_and_percent() -> None:
     at = from_iso(MONDAY)
     sample = {"cluster": ["c"], "series_id": [1], "sampled_at": [at], "source": ["dcgm"], "power_dw": [3501]}

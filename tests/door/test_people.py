@@ -81,6 +81,7 @@ def figures(ledger: Ledger) -> object:
     ]
 
 
+@pytest.mark.patient
 def test_an_export_tells_all_and_is_recorded(ledger: Ledger):
     remember(ledger, {ALICE: Name("Alice", "alice@example.org"), BOB: Name("Bob")}, NOW)
     told = export(ledger, ALICE, "auditor", NOW)
@@ -103,6 +104,7 @@ def test_erasing_takes_the_name_and_nothing_else(ledger: Ledger):
     assert not erase(ledger, ALICE, "auditor", NOW).was_there
 
 
+@pytest.mark.patient
 def test_a_name_is_replaced_not_doubled(ledger: Ledger):
     remember(ledger, {ALICE: Name("Alice")}, NOW)
     remember(ledger, {ALICE: Name("Alice L.", "new")}, NOW + 1)

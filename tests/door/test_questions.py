@@ -72,6 +72,7 @@ def test_a_table_a_csv_and_json(config: str):
     assert json.loads(answer.output)[0] == {"team": "vision", "gpus": "1.50", "list": [1, None]}
 
 
+@pytest.mark.patient
 def test_more_rows_are_told_and_stdin_is_read(config: str):
     found = RUN.invoke(
         app,

@@ -76,6 +76,7 @@ def test_a_room_that_waited_looks_at_the_ledgers_revision_again(tmp_path: Path):
         rooms_.close()
 
 
+@pytest.mark.patient
 def test_a_porter_that_died_is_replaced(warm: tuple[Path, Rooms]):
     folder, rooms = warm
     os.kill(rooms._porter.pid, signal.SIGKILL)
@@ -90,6 +91,7 @@ def test_a_room_that_waited_too_long_is_not_asked(warm: tuple[Path, Rooms], monk
     assert rows(folder, rooms, "select 1 as one") == [{"one": 1}]
 
 
+@pytest.mark.patient
 def test_what_takes_too_long_is_killed_and_leaves_nobody(warm: tuple[Path, Rooms]):
     folder, rooms = warm
     short = Limits(seconds=1, memory_mib=256)

@@ -18,6 +18,7 @@ from tests.ledgers import lay_ledger, new_ledger
 NOW = 1_796_000_000_000
 
 
+@pytest.mark.patient
 def test_a_ledger_with_sources_and_a_roll_up():
     mark = {"cluster": ["c", "c"], "source": ["dcgm"] * 2, "covers": ["telemetry"] * 2}
     gap = {
@@ -51,6 +52,7 @@ def test_a_ledger_with_sources_and_a_roll_up():
     assert [(each.lag_ms, each.held_gpu_h, each.coverage) for each in found.clusters] == [(HOUR_MS, 1.0, 0.9)]
 
 
+@pytest.mark.patient
 def test_the_command_on_a_missing_and_an_empty_ledger(tmp_path: Path):
     (tmp_path / "quartermaster.yaml").write_text("clusters: [{name: c}]\n", encoding="utf-8")
     command = ["--config", str(tmp_path / "quartermaster.yaml"), "status"]

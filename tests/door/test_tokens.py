@@ -31,6 +31,7 @@ def everything(ledger: Ledger) -> str:
     return str([ledger.query(f"from {table}").rows() for table in ("tokens_versions", "tokens")])
 
 
+@pytest.mark.patient
 def test_a_token_is_made_rotated_and_revoked():
     with memory_ledger() as ledger:
         made, word = create(ledger, "grafana", teams=["vision", "it's"], **MADE)

@@ -37,6 +37,7 @@ def test_no_plan_of_a_hundred_thousand_breaks_a_rule(block: int) -> None:
         _made(seed)
 
 
+@pytest.mark.patient
 def test_the_order_in_which_a_snapshot_names_things_changes_nothing() -> None:
     for seed in range(200):
         snapshot, findings, policy = draw(seed)

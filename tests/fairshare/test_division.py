@@ -36,6 +36,7 @@ def _gpus(division: Division) -> dict[str, float]:
 
 
 @given(st.data())
+@pytest.mark.patient
 def test_never_above_request_limit_or_what_is_available(data: st.DataObject) -> None:
     unit, available, entitled = _drawn(data)
     division = divide(available, entitled, unit)

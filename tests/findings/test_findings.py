@@ -62,6 +62,7 @@ def refused(scene: Scene, doubt: str) -> None:
     assert any(doubt in each for each in found[IDLE].doubts), found[IDLE].doubts
 
 
+@pytest.mark.patient
 def test_one_signal_alone_is_no_ground() -> None:
     scene = quiet_gang()
     scene.small.h.samples = [
@@ -183,6 +184,7 @@ def test_without_a_price_there_is_a_finding_and_no_cost() -> None:
     assert (one.cost, one.currency) == (None, "")
 
 
+@pytest.mark.patient
 def test_idle_for_less_than_its_window_is_nothing() -> None:
     scene = Scene()
     scene.workload("Job", "train", 0)
@@ -193,6 +195,7 @@ def test_idle_for_less_than_its_window_is_nothing() -> None:
     assert scene.told() == {}
 
 
+@pytest.mark.patient
 def test_a_notebook_has_a_longer_window_than_a_job() -> None:
     scene = Scene()
     scene.workload("Notebook", "alice", 0)
@@ -217,6 +220,7 @@ def test_serving_is_reported_only() -> None:
     assert not one.fit
 
 
+@pytest.mark.patient
 def test_what_is_unknown_is_never_idle() -> None:
     """One of two devices says nothing for a tenth of the window: the other one alone is seen to be idle."""
     scene = Scene()
@@ -284,6 +288,7 @@ def test_a_workspace_to_which_nobody_came_back() -> None:
     assert one.cost == Decimal("50.000000")  # 25 hours
 
 
+@pytest.mark.patient
 def test_a_pod_that_never_started() -> None:
     scene = Scene()
     scene.workload("Job", "pulls", 0, start=300, started_at=None)

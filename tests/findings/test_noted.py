@@ -70,6 +70,7 @@ def test_a_changed_doubt_is_written_at_once(ledger: Ledger) -> None:
     assert versions(ledger) == 2
 
 
+@pytest.mark.patient
 def test_who_computed_in_between_is_found_anew(ledger: Ledger) -> None:
     note(ledger, "c", [IDLE], START + HOUR_MS)
     later = START + 3 * HOUR_MS
@@ -80,6 +81,7 @@ def test_who_computed_in_between_is_found_anew(ledger: Ledger) -> None:
     ]
 
 
+@pytest.mark.patient
 def test_a_beginning_that_is_only_known_by_the_hour_is_the_same(ledger: Ledger) -> None:
     note(ledger, "c", [IDLE], START + HOUR_MS)
     by_the_hour = replace(IDLE, since_ms=START + 40 * MINUTE_MS)
@@ -87,12 +89,14 @@ def test_a_beginning_that_is_only_known_by_the_hour_is_the_same(ledger: Ledger) 
     assert [row[:3] for row in told(ledger)] == [("Job vision/train", START, None)]
 
 
+@pytest.mark.patient
 def test_what_is_judged_over_a_moving_window_goes_on(ledger: Ledger) -> None:
     for hours in range(4):
         note(ledger, "c", [replace(QUOTA, since_ms=START + hours * HOUR_MS)], START + (hours + 168) * HOUR_MS)
     assert [row[:3] for row in told(ledger)] == [("vision in p", START, None)]
 
 
+@pytest.mark.patient
 def test_other_clusters_and_other_kinds_are_left_alone(ledger: Ledger) -> None:
     note(ledger, "d", [replace(IDLE, cluster="d")], START + HOUR_MS)
     note(ledger, "c", [IDLE], START + HOUR_MS)
@@ -101,6 +105,7 @@ def test_other_clusters_and_other_kinds_are_left_alone(ledger: Ledger) -> None:
     assert states == [("c", "resolved"), ("d", "open")]
 
 
+@pytest.mark.patient
 def test_the_same_look_twice_is_noted_once(ledger: Ledger) -> None:
     for _ in range(2):
         note(ledger, "c", [IDLE], START + HOUR_MS)

@@ -48,6 +48,7 @@ def november() -> Decimal:
     return sum((row["amount"] for row in every_kind().rows if row["business_day"] > "2026-11"), Decimal(0))
 
 
+@pytest.mark.patient
 def test_focus_of_a_period_as_csv(site: Path, tmp_path: Path) -> None:
     file = tmp_path / "november.csv"
     told = run(site, "focus", "--period", "2026-11", "-o", str(file))
@@ -79,6 +80,7 @@ def test_focus_of_some_days_as_parquet_in_another_version(site: Path, tmp_path: 
         (("--from", "yesterday", "--to", "2026-11-01"), "no day"),
     ],
 )
+@pytest.mark.patient
 def test_days_that_are_not_said_or_make_no_sense_are_refused(
     site: Path, tmp_path: Path, days: tuple[str, ...], says: str
 ) -> None:

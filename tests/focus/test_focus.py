@@ -34,6 +34,7 @@ def one(ledger: Ledger, lines: Lines, span: Span) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.patient
 def test_a_held_line_is_usage_with_its_price_time_and_names(finance_ledger: Ledger, november: Span) -> None:
     lines = Lines()
     job = every_kind().rows[0]["workload_id"]

@@ -91,6 +91,7 @@ def test_columns_have_plain_types(ledger: Ledger, november: Span, tmp_path: Path
             assert kind in PLAIN or kind.startswith("decimal128("), (piece.table, field.name, kind)
 
 
+@pytest.mark.patient
 def test_other_tools_read_it_and_the_sums_are_the_ledgers(
     ledger: Ledger, november: Span, tmp_path: Path
 ) -> None:

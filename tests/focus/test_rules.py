@@ -34,6 +34,7 @@ def exported(ledger: Ledger, span: Span, version: Version = "1.2") -> Table:
     return Table(frame.columns, frame.to_dicts())
 
 
+@pytest.mark.patient
 def test_no_rule_fails_and_the_counts_are_told(table: Table) -> None:
     verdicts = judge(table)
     counts = Counter(verdict.outcome for verdict in verdicts)
@@ -50,6 +51,7 @@ def test_no_rule_fails_and_the_counts_are_told(table: Table) -> None:
         assert f"| {count} | {reason} |" in page, f"{count} {reason}"
 
 
+@pytest.mark.patient
 def test_every_version_has_rows_that_pass(finance_ledger: Ledger, lines: Lines, november: Span) -> None:
     table = exported(lines.write(finance_ledger), november, "1.3")
     assert not [verdict for verdict in judge(table) if verdict.outcome == "failed"]
@@ -72,6 +74,7 @@ def test_whatever_a_card_makes_of_a_days_usage_passes_and_adds_up(
     assert sum(row["EffectiveCost"] for row in table.rows) == cost
 
 
+@pytest.mark.patient
 def test_an_empty_month_passes(finance_ledger: Ledger, november: Span) -> None:
     nothing = Lines()
     nothing.line("1", business_day="2026-10-01")

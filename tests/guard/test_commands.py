@@ -166,6 +166,7 @@ def test_the_plan_is_shown_and_asked_about(
         assert len(approvals(cursor, "here", start)) == 1
 
 
+@pytest.mark.patient
 def test_what_is_not_approved(folder: Path, ledger: Ledger, say: Say, start: int) -> None:
     made = a_plan(folder, start)
     name = made.hash[:12]
@@ -229,6 +230,7 @@ def test_where_the_policy_lets_nothing_be_done_nothing_is_approved(
     assert (code, "policy.acting.mode is shadow" in told) == (2, True)
 
 
+@pytest.mark.patient
 def test_a_plan_that_waits_is_recorded_again_every_minute(folder: Path, ledger: Ledger, start: int) -> None:
     made = a_plan(folder, start)
     recorded = [
@@ -245,6 +247,7 @@ def frozen(ledger: Ledger, cluster: str) -> bool:
         return commanded(commands(cursor, cluster, NOW)) is not None
 
 
+@pytest.mark.patient
 def test_freeze_and_thaw_all(folder: Path, ledger: Ledger, say: Say, start: int) -> None:
     file = folder / "freeze"
     code, told = say("freeze", "--reason", "a \x1b[31m\nholiday")

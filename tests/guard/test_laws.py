@@ -190,6 +190,7 @@ def drawn(seed: int) -> tuple[Plan, Snapshot, Standing, PolicyPart]:
 
 
 @pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.patient
 def test_over_crowded_clusters(chunk: int) -> None:
     allowed, behind = 0, 0
     for seed in range(chunk * 60, chunk * 60 + 60):

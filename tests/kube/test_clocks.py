@@ -102,6 +102,7 @@ def test_a_drift_is_a_finding_while_it_lasts():
 
 
 @pytest.mark.parametrize("ahead_s", [180, -180])
+@pytest.mark.patient
 def test_a_server_whose_clock_is_minutes_apart_is_told_on_its_own_clock(
     ahead_s: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -104,6 +104,7 @@ def test_a_life_after_another_tells_nothing_twice(ledger: Ledger, cluster: str):
     ]
 
 
+@pytest.mark.patient
 def test_a_pod_that_went_while_nobody_watched_is_bounded_and_estimated(ledger: Ledger, cluster: str):
     Life(ledger, cluster, 10, **DRA).tell(60)
     Life(ledger, cluster, 600, nodes=DRA["nodes"], resourceslices=DRA["resourceslices"]).tell(602)
@@ -113,6 +114,7 @@ def test_a_pod_that_went_while_nobody_watched_is_bounded_and_estimated(ledger: L
     assert rows(ledger, "demand", cluster, "end_at") == [(at(602),)]
 
 
+@pytest.mark.patient
 def test_its_job_bounds_a_pod_that_went_while_nobody_watched(ledger: Ledger, cluster: str):
     labels = {"batch.kubernetes.io/controller-uid": "uid-job"}
     job = {
@@ -125,6 +127,7 @@ def test_its_job_bounds_a_pod_that_went_while_nobody_watched(ledger: Ledger, clu
     assert rows(ledger, "allocations", cluster, "sure_end_at", "end_at") == [(at(60), at(300))]
 
 
+@pytest.mark.patient
 def test_a_pod_that_finished_while_nobody_watched_keeps_its_devices_and_its_own_end(
     ledger: Ledger, cluster: str
 ):
@@ -140,6 +143,7 @@ def test_a_pod_that_finished_while_nobody_watched_keeps_its_devices_and_its_own_
     assert rows(ledger, "allocations", cluster, "gpu_parts", "end_at") == [(G, at(400))]
 
 
+@pytest.mark.patient
 def test_changes_in_the_second_life_are_versions_above_the_firsts(ledger: Ledger, cluster: str):
     first = Life(ledger, cluster, 10, nodes=[node()], pods=[pod()]).tell(12)
     first.see(20, "pods", pod(started=15)).tell(21)
@@ -151,6 +155,7 @@ def test_changes_in_the_second_life_are_versions_above_the_firsts(ledger: Ledger
     assert spans == [(at(10), at(205), True), (at(205), None, False)]
 
 
+@pytest.mark.patient
 def test_a_node_that_left_while_nobody_watched_ends_with_its_devices(ledger: Ledger, cluster: str):
     Life(ledger, cluster, 10, nodes=[node("n1", allocatable=7), node("n2")]).tell(12)
     Life(ledger, cluster, 100, nodes=[node("n2")]).tell(101)
@@ -176,6 +181,7 @@ def test_a_batch_in_the_ledger_breaks_no_rule(ledger: Ledger, cluster: str):
     assert [(broken.check, broken.count) for broken in run(ledger)] == []
 
 
+@pytest.mark.patient
 def test_a_node_that_is_shared_otherwise_weighs_nobody_anew_in_the_next_life(ledger: Ledger, cluster: str):
     """The next collector sees the new labels alone; what the pod was given when it was bound is in the ledger."""
     quarters = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2"}

@@ -132,6 +132,7 @@ def test_a_page_that_came_too_late_lists_all_at_once(server: StandIn, tmp_path: 
     assert found.said().endswith("BEGIN ADDEDa ADDEDb SYNCED")
 
 
+@pytest.mark.patient
 def test_429_is_asked_again_after_what_it_says(server: StandIn, tmp_path: Path):
     busy = status(429, headers={"Retry_After": "1"})
     found = Watched(server, tmp_path, busy, stream(line("ADDED", A), listed()))

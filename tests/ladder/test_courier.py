@@ -64,6 +64,7 @@ def test_a_letter_on_its_way_or_not_collected_yet_is_not_carried_again() -> None
 
 
 @pytest.mark.parametrize("mood", ["hang", "drip"])
+@pytest.mark.patient
 def test_a_slow_channel_delays_nobody_and_is_given_up(mood: str) -> None:
     """The slow server would take twenty seconds."""
     with Webhook(mood) as slow, Webhook() as quick:
@@ -80,6 +81,7 @@ def test_a_slow_channel_delays_nobody_and_is_given_up(mood: str) -> None:
         slow.open.set()
 
 
+@pytest.mark.patient
 def test_a_channel_that_never_lets_go_has_one_thread() -> None:
     with Webhook("drip") as slow:
         courier = Courier(notify("slack", urls=[f"json://{slow.address}/"], timeout="1s").channels, lambda: 0)

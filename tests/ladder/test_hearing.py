@@ -4,6 +4,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from analytics.asking import request as asking
 from analytics.asking.request import Request, ask
 from analytics.found import Found, Kind
@@ -50,6 +52,7 @@ def keep(ledger: Ledger, until_ms: int, subject: str = "w", cluster: str = "here
     ask(ledger, Request(cluster, at_ms, WHO, asking.Kind.KEEP, subject, until_ms))
 
 
+@pytest.mark.patient
 def test_who_was_warned_twice_is_taken_and_only_then(ledger: Ledger) -> None:
     for deliveries, expected in (
         ((), []),

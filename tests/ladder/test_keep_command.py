@@ -152,6 +152,7 @@ def test_which_one_is_meant_is_asked_for() -> None:
         assert refused.value.what == said
 
 
+@pytest.mark.patient
 def test_what_is_refused_leaves_no_row(keep: Keep, folder: Path) -> None:
     before = len(requests(folder))
     for arguments, said in (

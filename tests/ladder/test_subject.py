@@ -55,6 +55,7 @@ def told(ledger: Ledger) -> Ledger:
     return ledger
 
 
+@pytest.mark.patient
 def test_who_is_meant(told: Ledger) -> None:
     both = ["main", "other"]
     with told.reading() as cursor:

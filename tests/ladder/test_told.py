@@ -100,6 +100,7 @@ def test_what_channels_carried_is_of_all_clusters_and_the_last_hour(ledger: Ledg
 
 
 @pytest.mark.parametrize("contact", ["", "alice@example.org"])
+@pytest.mark.patient
 def test_whose_a_workload_is(ledger: Ledger, contact: str) -> None:
     workload(ledger, "w", person_id=8)
     workload(ledger, "v", person_id=9, workload_id=3)

@@ -43,6 +43,7 @@ def test_who_does_not_lead_is_told_once_and_why(
     assert "host-3 has it" in said.of(cluster, stage.turns.turn())
 
 
+@pytest.mark.patient
 def test_machines_are_told_one_object_a_line(
     shared: Ledger, cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from enforcer.audit.carried import carried
 from enforcer.audit.deed import Phase
 from enforcer.guard.judge import Judgement
@@ -37,6 +39,7 @@ class Audit:
         return [each.deed.result for each in found if each.deed.act == "stop"]
 
 
+@pytest.mark.patient
 def test_once_for_as_long_as_the_reason_is_the_same(shared: Ledger, cluster: str) -> None:
     audit = Audit(shared, cluster)
     for words in ("1", "2", "3"):

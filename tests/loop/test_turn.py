@@ -72,6 +72,7 @@ def test_the_live_cluster_is_told_the_pools_that_the_ledger_has(shared: Ledger, 
     assert stage.live.pools == {"n1": "training"}
 
 
+@pytest.mark.patient
 def test_what_was_borrowed_before_counts_in_a_live_plan(shared: Ledger, cluster: str) -> None:
     wishes = [waits_for(f"{team}1", team, gpus=8, held_back=True) for team in "bc"]
     stage = Stage(shared, cluster, scene((node("n0"),), promise("b", 0), promise("c", 0), *wishes))
@@ -109,6 +110,7 @@ def test_silent_telemetry_and_coverage_that_nobody_knows(shared: Ledger, cluster
     assert reasons(turned(stage)) == {Reason.COVERAGE}
 
 
+@pytest.mark.patient
 def test_a_ledger_that_knows_of_nobody_while_the_cluster_does_covers_nothing(
     shared: Ledger, cluster: str
 ) -> None:
@@ -154,6 +156,7 @@ def test_a_clock_that_is_set_gives_no_limit_back(shared: Ledger, cluster: str, b
         assert (stage.actor.stopped, reasons(found) & {Reason.MODE}) == ([taken], set())
 
 
+@pytest.mark.patient
 def test_a_machine_whose_clock_is_far_behind_counts_what_it_did(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster, policy=rules(a_cycle=1, an_hour=1))
     stage.clocks.apart_ms = 3 * HOUR_MS
@@ -164,6 +167,7 @@ def test_a_machine_whose_clock_is_far_behind_counts_what_it_did(shared: Ledger, 
     assert len(stage.actor.stopped) == 1
 
 
+@pytest.mark.patient
 def test_whose_turn_is_after_one_that_failed_waits(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster)
     stage.actor.fails_at = {"x", "y"}
@@ -172,6 +176,7 @@ def test_whose_turn_is_after_one_that_failed_waits(shared: Ledger, cluster: str)
     assert len(stage.actor.stopped) == 1
 
 
+@pytest.mark.patient
 def test_what_is_left_of_a_plan_that_has_grown_old_is_not_done(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster)
     stage.actor.takes_ms = rules().behind_ms + SECOND_MS
@@ -206,6 +211,7 @@ def test_only_the_plan_that_was_approved_is_done_and_it_is_answered(shared: Ledg
         assert unanswered(cursor, cluster) == ()
 
 
+@pytest.mark.patient
 def test_an_approval_of_what_has_changed_since_is_void(shared: Ledger, cluster: str) -> None:
     stage = Stage(shared, cluster, asked="plan")
     approve(shared, cluster, turned(stage).plan.hash, NOW + HOUR_MS)
@@ -219,6 +225,7 @@ def test_act_goes_no_further_than_the_policy(shared: Ledger, cluster: str) -> No
     assert (reasons(turned(stage)), stage.actor.stopped) == ({Reason.MODE}, [])
 
 
+@pytest.mark.patient
 def test_nothing_more_is_done_while_the_audits_head_cannot_be_told(
     shared: Ledger, cluster: str, tmp_path: Path
 ) -> None:

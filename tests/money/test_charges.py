@@ -130,6 +130,7 @@ def test_a_price_is_rounded_once_for_the_pool_and_day(books: Books) -> None:
         ("guarantee", "2", "8"),
     ],
 )
+@pytest.mark.patient
 def test_unallocated_cost_is_shared(books: Books, way: str, vision: str, speech: str) -> None:
     books.card(unallocated=way)
     books.rate("1")
@@ -366,6 +367,7 @@ def test_repeated_it_writes_nothing(books: Books) -> None:
     assert books.ledger.query("select count(*) as n from ducklake_snapshots('lake')").item() == snapshots
 
 
+@pytest.mark.patient
 def test_changed_usage_replaces_its_day_alone(books: Books) -> None:
     books.card()
     books.rate("1")
@@ -381,6 +383,7 @@ def test_changed_usage_replaces_its_day_alone(books: Books) -> None:
     assert told(books, "business_day") == {("2026-11-23",): Decimal(1), ("2026-11-24",): Decimal(2)}
 
 
+@pytest.mark.patient
 def test_corrections_are_left_alone(books: Books) -> None:
     books.card()
     books.rate("1")
@@ -403,6 +406,7 @@ def test_a_pod_that_never_starts_its_image_is_billed(books: Books) -> None:
     assert told(books, "team") == {("vision",): Decimal(6)}
 
 
+@pytest.mark.patient
 def test_a_job_whose_end_arrives_late_is_taken_off_the_bill(books: Books) -> None:
     """'Completed Jobs still billed.'"""
     books.card()

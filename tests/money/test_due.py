@@ -50,6 +50,7 @@ def test_without_news_nothing_is_due(charged: Books) -> None:
     assert charge(charged.ledger, 0, "UTC").days == ()
 
 
+@pytest.mark.patient
 def test_a_day_that_was_rolled_up_again_is_due(charged: Books) -> None:
     roll_up_again(charged, TUESDAY, 2)
     found = charge(charged.ledger, 0, "UTC")
@@ -58,12 +59,14 @@ def test_a_day_that_was_rolled_up_again_is_due(charged: Books) -> None:
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_a_day_that_lost_its_usage_is_due(charged: Books) -> None:
     roll_up_again(charged, TUESDAY, 0)
     assert charge(charged.ledger, 0, "UTC").changed_days == (TUESDAY,)
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_a_day_that_lost_the_usage_of_one_cluster_is_due(charged: Books) -> None:
     roll_up_again(charged, WEDNESDAY, 0, cluster="other")
     assert charge(charged.ledger, 0, "UTC").changed_days == (WEDNESDAY,)
@@ -71,6 +74,7 @@ def test_a_day_that_lost_the_usage_of_one_cluster_is_due(charged: Books) -> None
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_a_day_whose_usage_came_out_the_same_is_looked_at_and_left_alone(charged: Books) -> None:
     roll_up_again(charged, TUESDAY, 1)
     found = charge(charged.ledger, 0, "UTC")
@@ -115,10 +119,12 @@ def test_charging_named_days_leaves_the_others_due(charged: Books) -> None:
     assert agrees(charged)
 
 
+@pytest.mark.patient
 def test_in_another_time_zone_every_day_is_due(charged: Books) -> None:
     assert charge(charged.ledger, 0, "Europe/Berlin").days == (MONDAY, TUESDAY, WEDNESDAY)
 
 
+@pytest.mark.patient
 def test_when_the_last_charging_is_forgotten_every_day_is_due(charged: Books) -> None:
     with_news = snapshot(charged.store)
     charged.store.write(

@@ -80,6 +80,7 @@ def test_the_cause_is_the_planners_word() -> None:
     assert Cause.OWNER == OWNER
 
 
+@pytest.mark.patient
 def test_lost_work_is_the_last_hours_before_an_owners_return(books: Books) -> None:
     """Two hours count as lost: of three hours of 1 GPU at 3.00, the last two are credited."""
     books.card(terms={"lost": "credit", "lost_at_most_ms": 2 * 3_600_000})
@@ -114,6 +115,7 @@ def test_a_stop_that_is_told_later_makes_the_days_before_it_due(books: Books) ->
     assert charged.changed_days == ("2026-11-23",)  # 22 November's hour began more than a day before the stop
 
 
+@pytest.mark.patient
 def test_workloads_of_system_namespaces_are_shared(books: Books) -> None:
     books.card(terms={"system": "held", "system_namespaces": ["kube-*"]})
     books.rate("3")
@@ -133,6 +135,7 @@ def test_workloads_of_system_namespaces_are_shared(books: Books) -> None:
     }
 
 
+@pytest.mark.patient
 def test_a_mig_profile_may_have_a_price_of_its_own(books: Books) -> None:
     """A 1g.10gb at 0.60 an hour is written as 4.20 for a whole GPU of them; what is whole keeps its price."""
     books.card()
@@ -146,6 +149,7 @@ def test_a_mig_profile_may_have_a_price_of_its_own(books: Books) -> None:
     assert amounts(books, "unit_price") == {(Decimal("4.2"),): Decimal("0.6"), (Decimal(3),): Decimal(3)}
 
 
+@pytest.mark.patient
 def test_requests_are_counted_once_a_pod_for_the_time_it_held(books: Books) -> None:
     """8 GPUs, 16 cores and 256 GiB from 00:00 to 01:30: 1.5 × 16 = 24 core-hours, 1.5 × 256 = 384 GiB-hours."""
     books.card()

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import pytest
+
 from analytics.money.charges import charge
 from sql import checks
 from tests.money.books import Books
@@ -11,6 +13,7 @@ def breached(books: Books) -> set[str]:
     return {breach.check for breach in checks.run(books.ledger, ("adjustments", "charge_orphans"))}
 
 
+@pytest.mark.patient
 def test_shared_taken_off_and_faulted_lines_are_in_balance(books: Books) -> None:
     books.card(unallocated="held", unavailable="none", unobserved="even")
     books.rate("0.333333333")

@@ -51,6 +51,7 @@ def test_without_a_week_it_is_the_last_complete_one(site: Path) -> None:
     assert "vision" in told
 
 
+@pytest.mark.patient
 def test_the_current_week_is_provisional(site: Path) -> None:
     told = run(site, "--week", "2026-W49").stdout
     assert "Week 2026-W49 · 30 November – 6 December 2026 · Europe/Berlin · provisional" in told
@@ -64,6 +65,7 @@ def test_json(site: Path) -> None:
         assert (document["week"], document["pool_cost"]) == ("2026-W48", "8.000000")
 
 
+@pytest.mark.patient
 def test_csv(site: Path) -> None:
     assert run(site, "--format", "csv", "--team", "vision").stdout.startswith("section,span,")
 

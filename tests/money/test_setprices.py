@@ -93,6 +93,7 @@ def test_set_again_it_is_a_new_version_and_what_has_been_stays(
         set_prices(ledger, configuration, dearer, AT, AT)
 
 
+@pytest.mark.patient
 def test_the_configurations_card_and_an_unknown_author_are_refused(
     ledger: Ledger, configuration: Configuration
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_week_without_usage_is_said_with_what_there_is(week: Books) -> None:
         weekly(week.ledger, "2026-W40", now_ms=NOW)
 
 
+@pytest.mark.patient
 def test_two_currencies_do_not_add_up(books: Books) -> None:
     books.card("eur", end_at="2026-11-24T00:00:00Z")
     books.card("usd", start="2026-11-24T00:00:00Z", currency="USD")
@@ -176,6 +177,7 @@ def test_two_currencies_do_not_add_up(books: Books) -> None:
         weekly(books.ledger, "2026-W48", now_ms=NOW)
 
 
+@pytest.mark.patient
 def test_without_a_price_there_are_hours_and_no_costs(books: Books) -> None:
     books.usage(team="vision")
     report = weekly(books.fill(), "2026-W48", now_ms=NOW)
@@ -274,6 +276,7 @@ def test_the_idlest_are_ten_by_cost_and_none_that_mostly_works(books: Books) -> 
     assert [row.wasted.cost for row in rows] == list(range(12, 2, -1))
 
 
+@pytest.mark.patient
 def test_ten_of_the_hundred_and_more(books: Books) -> None:
     """The idlest may cost too little to be among the costliest workloads."""
     for number in range(101):
@@ -341,6 +344,7 @@ def test_the_last_complete_week_or_the_current_one(
     assert latest_week(books.fill()) == week
 
 
+@pytest.mark.patient
 def test_an_empty_ledger_has_no_week(books: Books) -> None:
     with pytest.raises(InputError, match="no usage yet") as error:
         latest_week(books.ledger)

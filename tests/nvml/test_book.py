@@ -425,6 +425,7 @@ spans = st.tuples(
 
 
 @given(st.lists(spans, max_size=8), st.sets(st.integers(1, 20), max_size=3))
+@pytest.mark.patient
 def test_random_histories(
     tmp_path_factory: Any, script: list[tuple[int, int, int, int, str]], restarts: set[int]
 ):

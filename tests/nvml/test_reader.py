@@ -129,6 +129,7 @@ async def test_mig_instances_speak_and_are_held_for_themselves(script: Script, t
 
 
 @pytest.mark.parametrize(("code", "trouble"), [(15, LOST), (16, RESET)])
+@pytest.mark.patient
 async def test_a_gpu_that_does_not_answer_costs_itself_alone(
     script: Script, fetcher: Fetcher, code: int, trouble: str
 ):
@@ -185,6 +186,7 @@ async def test_a_driver_that_does_not_begin(
     assert len((await seen(fetcher)).gpus) == 1
 
 
+@pytest.mark.patient
 async def test_a_driver_that_is_loaded_anew_costs_a_look(script: Script, fetcher: Fetcher):
     script.gpu(0)
     script.write()
@@ -195,6 +197,7 @@ async def test_a_driver_that_is_loaded_anew_costs_a_look(script: Script, fetcher
     assert (await seen(fetcher)).gpus[0].uuid == "GPU-0"
 
 
+@pytest.mark.patient
 async def test_a_library_of_another_version_is_loaded_when_the_drivers_fit_again(
     script: Script, fetcher: Fetcher
 ):
@@ -245,6 +248,7 @@ async def test_without_a_library(tree: Tree, tmp_path: Path, monkeypatch: pytest
     assert "NVIDIA's driver" in failure.detail
 
 
+@pytest.mark.patient
 async def test_a_host_whose_proc_is_elsewhere(script: Script, tmp_path: Path):
     fetcher = Fetcher(Places(tmp_path / "nowhere", tmp_path), timeout_ms=20_000)
     failure = await failed(fetcher)

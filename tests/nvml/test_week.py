@@ -210,6 +210,7 @@ def test_every_part_of_every_minute_is_the_scripts_own(told: Lab):
     assert checks.run(told.ledger) == []
 
 
+@pytest.mark.patient
 def test_rolled_up_bit_by_bit_or_at_once_it_is_the_same(told: Lab):
     everything = "select * from usage_hourly order by all"
     before = told.rows(everything)

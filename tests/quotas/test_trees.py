@@ -355,6 +355,7 @@ def forests(draw: st.DrawFn) -> list[Raw]:
 
 
 @given(raws=forests(), spans=st.lists(SPANS, max_size=6), hours=st.lists(st.integers(-4, 8), max_size=5))
+@pytest.mark.patient
 def test_whatever_is_booked(raws: list[Raw], spans: list[tuple[Any, ...]], hours: list[int]):
     bookings = [
         Booking(

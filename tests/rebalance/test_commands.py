@@ -79,10 +79,12 @@ def test_shown_applied_and_undone(run: Run) -> None:
     assert "Nothing that was moved stands" in run("--undo", "--yes")
 
 
+@pytest.mark.patient
 def test_small_steps_are_applied_without_asking_where_the_policy_says_so(run: Run) -> None:
     assert "It is moved in pool p" in run("--apply", small=2)
 
 
+@pytest.mark.patient
 def test_a_pool_without_bounds_is_refused(run: Run) -> None:
     refused = run("--pool", "q")
     assert isinstance(refused, QuartermasterError)

@@ -102,6 +102,7 @@ def promised(ledger: Ledger, at_ms: int) -> Mapping[str, int]:
     return {each.team: each.guaranteed_parts // GPU_PARTS for each in told.at(at_ms) if each.pool == POOL}
 
 
+@pytest.mark.patient
 def test_proposed_by_what_was_needed_and_moved_only_when_it_is_applied(ledger: Ledger) -> None:
     found = proposal(ledger)
     assert found is not None
@@ -114,6 +115,7 @@ def test_proposed_by_what_was_needed_and_moved_only_when_it_is_applied(ledger: L
     assert promised(ledger, NOW) == {"a": 13, "b": 11, "d": 4}
 
 
+@pytest.mark.patient
 def test_no_more_than_the_step_is_moved_in_a_week_however_often_it_is_applied_and_undone(
     ledger: Ledger,
 ) -> None:
@@ -131,6 +133,7 @@ def test_no_more_than_the_step_is_moved_in_a_week_however_often_it_is_applied_an
     assert promised(ledger, NOW + 3 * WEEK_MS) == {"a": 13, "b": 11, "d": 4}
 
 
+@pytest.mark.patient
 def test_a_declaration_of_other_guarantees_in_the_pool_ends_what_was_moved(ledger: Ledger) -> None:
     move(ledger)
     assert declare(ledger, configured(YAML), NOW + HOUR_MS) == []

@@ -62,6 +62,7 @@ def test_a_departments_report_is_its_teams(quarter: Ledger) -> None:
     assert research.own_lines == ()
 
 
+@pytest.mark.patient
 def test_all_teams_together_are_the_whole(quarter: Ledger) -> None:
     whole = told(quarter, "managers")
     teams = [told(quarter, f"team {name}") for name in teams_of(quarter, span_of(WEEK, "UTC"))]
@@ -147,6 +148,7 @@ def test_lending_is_told_to_both_sides(quarter: Ledger) -> None:
     assert told(quarter, "team speech").lending == ()
 
 
+@pytest.mark.patient
 def test_finances_books_tie_to_the_pools_cost(quarter: Ledger) -> None:
     finance = told(quarter, "finance")
     assert finance.books is not None
@@ -168,6 +170,7 @@ def test_finances_books_tie_to_the_pools_cost(quarter: Ledger) -> None:
         ("department reserch", "no department reserch", "research"),
     ],
 )
+@pytest.mark.patient
 def test_who_is_not_there_is_said_with_the_nearest(
     quarter: Ledger, reader: str, message: str, hint: str
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_week_that_is_not_over_is_compared_with_nothing(quarter: Ledger) -> No
     assert weekly(quarter, "2026-W49", now_ms=NOW).change is None
 
 
+@pytest.mark.patient
 def test_a_past_in_another_currency_is_no_past(books: Books) -> None:
     books.card("eur", end_at="2026-11-23T00:00:00Z")
     books.rate("1", card="eur")

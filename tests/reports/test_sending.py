@@ -118,6 +118,7 @@ def test_after_a_pause_the_last_that_was_missed_is_sent_once(
     assert spans == ["gpu-report-2026-W48-managers.pdf", "gpu-report-2026-W48-managers.csv"]
 
 
+@pytest.mark.patient
 def test_each_team_by_its_own_channels_and_no_other(
     post: Ledger, configured: Callable[..., Configuration]
 ) -> None:
@@ -173,6 +174,7 @@ def test_what_was_begun_and_never_told_of_is_not_sent_again(
     assert postman(post, configuration, dies).round(AFTER + HOUR_MS) == []
 
 
+@pytest.mark.patient
 def test_it_waits_for_the_roll_up_and_not_for_ever(
     post: Ledger, configured: Callable[..., Configuration]
 ) -> None:
@@ -233,6 +235,7 @@ def test_a_preview_writes_what_would_be_sent_and_sends_nothing(
     assert not post.query("select * from sendings").height
 
 
+@pytest.mark.patient
 def test_the_command_sends_once(site: Path, post: Ledger, configured: Callable[..., Configuration]) -> None:
     configured(MONDAY, chief="json://127.0.0.1:9")
     assert "known from now on" in run(site, "--once")

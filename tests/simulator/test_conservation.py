@@ -5,6 +5,8 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Any, cast
 
+import pytest
+
 from quartermaster.clock import HOUR_MS
 from quartermaster.parts import GPU_PARTS
 from quartermaster.records import Allocation, Demand, Device, Holding, Node, Workload
@@ -32,6 +34,7 @@ def over(record: Any) -> bool:
     return record.end_at == record.start_at
 
 
+@pytest.mark.patient
 def test_no_device_is_held_beyond_its_parts(lived: ClusterSimulation):
     devices = {device.device_id: device for device in last(told(lived)["devices_versions"], "device_id")}
     changes: dict[int, list[tuple[int, int]]] = defaultdict(list)

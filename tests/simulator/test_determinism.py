@@ -28,6 +28,7 @@ def digest(seed: int, step_ms: int) -> str:
 
 
 @pytest.mark.parametrize("step_ms", [30 * SECOND_MS, 7 * SECOND_MS + 1, 5 * MINUTE_MS, SPAN_MS])
+@pytest.mark.patient
 def test_the_steps_of_the_clock_do_not_matter(step_ms: int):
     assert digest(3, step_ms) == digest(3, HOUR_MS)
 

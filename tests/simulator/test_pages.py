@@ -45,6 +45,7 @@ def test_every_page_of_every_generation_is_valid(noon: ClusterSimulation, genera
         ("exported", {"exported_pod", "exported_namespace", "exported_container", "pod"}, {"pod_uid"}),
     ],
 )
+@pytest.mark.patient
 def test_a_held_gpu_has_its_generations_labels(
     noon: ClusterSimulation, generation: str, has: set[str], lacks: set[str]
 ):

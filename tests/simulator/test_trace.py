@@ -186,6 +186,7 @@ def test_more_than_the_nodes_can_give_is_refused(small: Trace):
         dense(small, copies=0, demand=0.5, seed=1)
 
 
+@pytest.mark.patient
 def test_openb_as_it_is():
     trace = read(openb())
     placed = pack(trace)

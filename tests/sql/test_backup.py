@@ -107,6 +107,7 @@ def test_a_backup_without_its_end_is_none(made_backup: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("path", ["../outside", "data/../../outside"])
+@pytest.mark.patient
 def test_a_backup_cannot_write_elsewhere(made_backup: Path, path: str) -> None:
     told = json.loads((made_backup / "manifest.json").read_text())
     told["pieces"][0]["path"] = path
@@ -115,6 +116,7 @@ def test_a_backup_cannot_write_elsewhere(made_backup: Path, path: str) -> None:
         read_manifest(made_backup)
 
 
+@pytest.mark.patient
 def test_a_backup_of_another_kind_or_into_a_used_folder(made_backup: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is of a ledger on sqlite, not memory"):
         restore(made_backup, tmp_path / "restored", "memory")

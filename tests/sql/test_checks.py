@@ -263,6 +263,7 @@ def test_every_check_has_its_case() -> None:
     assert set(BROKEN) == set(checks.names())
 
 
+@pytest.mark.patient
 def test_a_sound_ledger_passes_every_check(sound_ledger: Ledger) -> None:
     begun: list[str] = []
     assert checks.run(sound_ledger, begun=begun.append) == []
@@ -291,6 +292,7 @@ def mend(ledger: Ledger, cursor: Cursor, tables: list[str]) -> None:
             ledger.insert(cursor, table, frames(SOUND)[table], recorded_at=H0)
 
 
+@pytest.mark.patient
 def test_a_late_difference_belongs_to_the_capacity() -> None:
     with memory_ledger() as ledger:
         ledger.append("sound/1/1", frames(SOUND | {"usage_hourly": SOUND["usage_hourly"][:1]}))
@@ -301,6 +303,7 @@ def test_a_late_difference_belongs_to_the_capacity() -> None:
         assert checks.run(ledger, ["capacity_of_devices"]) == []
 
 
+@pytest.mark.patient
 def test_the_capacity_follows_a_node_through_its_changes() -> None:
     half = H0 + HOUR_MS // 2
     rows: Rows = {
@@ -333,6 +336,7 @@ def test_the_capacity_follows_a_node_through_its_changes() -> None:
         assert checks.run(ledger, ["capacity_of_devices"]) == []
 
 
+@pytest.mark.patient
 def test_many_rows_are_counted_and_the_first_are_shown() -> None:
     with memory_ledger() as ledger:
         gaps = [{"cluster": "c", "gap_id": number, "start_at": 5, "end_at": 4} for number in range(50)]

@@ -89,6 +89,7 @@ def test_whoever_looked_before_the_first_rows_sees_them(folder: Path) -> None:
         assert reader.query(QUESTIONS[1]).height == 1
 
 
+@pytest.mark.patient
 def test_the_statistics_become_what_ducklake_makes_of_the_same_rows(tmp_path: Path) -> None:
     told: list[list[tuple[object, ...]]] = []
     for name, noted in (("ours", True), ("its own", False)):

@@ -336,6 +336,7 @@ def test_an_exclusive_lock_is_alone_until_its_holder_dies(place: Any) -> None:
         process.join()
 
 
+@pytest.mark.patient
 def test_a_lock_with_a_wrong_name(tmp_path: Path) -> None:
     with memory_ledger() as ledger:
         for name in ("write", "../up", "Roll up", ""):
@@ -497,6 +498,7 @@ class NoRecord:
     colour: str
 
 
+@pytest.mark.patient
 def test_a_record_of_another_table_is_refused() -> None:
     with memory_ledger() as ledger, pytest.raises(LedgerError, match="no column colour"):
         ledger.append("w/1/1", {"cuts": [NoRecord("red")]})

@@ -158,6 +158,7 @@ def test_few_rows_and_folders_that_look_like_values_are_left_to_inserting(tmp_pa
         assert write_samples(ledger, "c", rows_of("c")) == ()
 
 
+@pytest.mark.patient
 def test_a_disk_that_takes_nothing_is_told() -> None:
     with memory_ledger() as ledger:
         (ledger.catalog.data / "main").mkdir(exist_ok=True)

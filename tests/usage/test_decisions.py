@@ -70,6 +70,7 @@ class TestDecision1Telemetry:
         c.heard(0, (0, {"energy_j": 1000}), (minute, {"energy_j": after}))
         assert c.rows("energy_j", "energy_known")[0, "a"] == (0, 0)
 
+    @pytest.mark.patient
     def test_energy_is_split_over_time_and_parts_and_nothing_is_lost(self) -> None:
         c = Small()
         c.pod("a", 0, 3, gpu(0), parts=G // 3)
@@ -83,6 +84,7 @@ class TestDecision1Telemetry:
 class TestDecision2States:
     """Computing, idle, unknown; what is confirmed and what is stalled."""
 
+    @pytest.mark.patient
     def test_any_signal_at_its_floor_is_computing(self) -> None:
         c = Small()
         c.floor("gr_engine", 30)

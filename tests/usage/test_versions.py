@@ -15,6 +15,7 @@ either_order = pytest.mark.parametrize("turned", [False, True], ids=["as told", 
 
 
 @either_order
+@pytest.mark.patient
 def test_of_two_kinds_of_a_workload_the_greater_name_chooses_the_floors(turned: bool) -> None:
     c = Small()
     c.pod("a", 0, 60, gpu(0))
@@ -26,6 +27,7 @@ def test_of_two_kinds_of_a_workload_the_greater_name_chooses_the_floors(turned: 
 
 
 @either_order
+@pytest.mark.patient
 def test_of_two_tellings_of_a_threshold_the_kind_is_compared_before_the_floor(turned: bool) -> None:
     c = Small()
     c.pod("a", 0, 60, gpu(0))
@@ -37,6 +39,7 @@ def test_of_two_tellings_of_a_threshold_the_kind_is_compared_before_the_floor(tu
 
 
 @either_order
+@pytest.mark.patient
 def test_of_two_tellings_of_a_device_the_instance_is_compared_before_the_kind(turned: bool) -> None:
     c = Small()
     c.pod("a", 0, 60, gpu(0))
@@ -46,6 +49,7 @@ def test_of_two_tellings_of_a_device_the_instance_is_compared_before_the_kind(tu
 
 
 @either_order
+@pytest.mark.patient
 def test_an_end_that_is_told_counts_before_an_open_one(turned: bool) -> None:
     c = Small()
     c.pod("a", 0, None, gpu(0))
@@ -54,6 +58,7 @@ def test_an_end_that_is_told_counts_before_an_open_one(turned: bool) -> None:
 
 
 @either_order
+@pytest.mark.patient
 def test_a_higher_revision_counts_before_greater_content(turned: bool) -> None:
     c = Small()
     c.pod("a", 0, 60, gpu(0))

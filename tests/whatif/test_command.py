@@ -66,6 +66,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return command
 
 
+@pytest.mark.patient
 def test_both_policies_stand_beside_each_other_with_what_they_assume(run: Run) -> None:
     code, out, _ = run("--policy", "act.yaml")
     assert code == 0

@@ -84,6 +84,7 @@ def test_where_nothing_was_taken_nothing_is_said(tmp_path: Path):
     assert "Won back" not in text(told) + render(told)
 
 
+@pytest.mark.patient
 def test_the_command_says_to_whom_and_how_it_is_counted(folder: Path):
     arguments = ["--config", str(folder / "q.yaml"), "won-back", "--since", "2025-11-24T12:00Z"]
     done = CliRunner().invoke(app, [*arguments, "--json"])

@@ -68,6 +68,7 @@ def found(ledger: Ledger, start: int = 0, end: int = 600) -> list[Stop]:
         return list(won_back(cursor, m(start), m(end)))
 
 
+@pytest.mark.patient
 def test_what_others_held_on_its_gpus_until_it_was_started_again_is_won_back(ledger: Ledger):
     small = scene()
     first = small.pod("t0", 61, 121, gpu(0), workload_id=OTHER)
@@ -88,6 +89,7 @@ def test_what_others_held_on_its_gpus_until_it_was_started_again_is_won_back(led
     assert by_team([stop, stop]) == {"speech": 180 * MINUTE_MS * G, "vision": 2 * HOUR_MS * G}
 
 
+@pytest.mark.patient
 def test_only_the_time_between_the_two_instants_counts(ledger: Ledger):
     small = scene(1)
     small.pod("t0", 60, 300, gpu(0), workload_id=OTHER)
@@ -142,6 +144,7 @@ def test_what_somebody_else_started_again_counts_until_then(ledger: Ledger):
     assert (found(ledger)[0].back_ms, found(ledger)[0].given_pms) == (m(90), 30 * MINUTE_MS * G)
 
 
+@pytest.mark.patient
 def test_two_stops_of_one_workload_count_one_after_the_other(ledger: Ledger):
     small = scene(1)
     small.pod("t0", 60, 90, gpu(0), workload_id=OTHER)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 _ASK = """
 import sys
 from quartermaster.lean import without_pandas
@@ -19,6 +21,7 @@ except ImportError:
 """
 
 
+@pytest.mark.patient
 def test_instants_are_read_through_arrow_without_pandas():
     done = subprocess.run(
         [sys.executable, "-c", _ASK], capture_output=True, text=True, check=True, env={"TZ": "UTC"}

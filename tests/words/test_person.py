@@ -29,6 +29,7 @@ def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path):
     assert [file.name for file in (tmp_path / "ledger").iterdir()] == [KEY_FILE]
 
 
+@pytest.mark.patient
 def test_processes_at_once_have_one_key(tmp_path: Path):
     code = "from pathlib import Path; from quartermaster.person import pseudonym_key as key; "
     code += f"print(key(None, Path({str(tmp_path)!r})))"
