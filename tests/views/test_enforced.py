@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Generator
-from html.parser import HTMLParser
 from typing import Any
 
 import polars as pl
 import pytest
-from typing_extensions import override
 
 from analytics.asking.request import Kind, Request, ask
 from analytics.scope import ALL, Scope
@@ -20,6 +18,7 @@ from quartermaster.parts import GPU_PARTS
 from quartermaster.person import person_id, pseudonym
 from sql.ledger import Ledger
 from tests.ledgers import new_ledger
+from tests.views.markup import Tags
 from tests.views.scene import HOSTILE, NOON, START, fill
 
 ME = pseudonym(person_id(b"k" * 32, "me"))
@@ -206,16 +205,5 @@ def test_a_cluster_of_which_nothing_is_known(scene: Ledger) -> None:
     assert "No plan is recorded" in tables.plan(found)
 
 
-class _Tags(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self.feed(text)
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.add(tag)
-
-
 def test_hostile_names_are_only_text(found: Enforced) -> None:
-    assert _Tags(tables.plan(found)).found <= {"div", "ol", "li", "h3", "span", "p", "b"}
+    assert Tags(tables.plan(found)).found <= {"div", "ol", "li", "h3", "span", "p", "b"}

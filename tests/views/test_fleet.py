@@ -1,9 +1,6 @@
 """The fleet's hour: who held which GPU, in which state, and what is amiss; given rows, expected rows."""
 
-from html.parser import HTMLParser
-
 import pytest
-from typing_extensions import override
 
 from analytics.reports.tables import shown
 from analytics.scope import ALL, Scope
@@ -14,6 +11,7 @@ from quartermaster.clock import HOUR_MS, from_iso, to_datetime
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
 from sql.ledger import Ledger
+from tests.views.markup import Tags
 from tests.views.scene import NOON, START
 
 VISION = Scope(frozenset({"vision"}))
@@ -127,22 +125,9 @@ def test_a_node_that_is_not_there(scene: Ledger) -> None:
         tables.of_node(fleet(scene, ALL, START), "n9")
 
 
-class _Read(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.feed(text)
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
 def test_hostile_names_are_only_text(hostile_scene: Ledger) -> None:
-    read = _Read(gpu_map(fleet(hostile_scene, ALL, START)))
-    assert read.tags <= {"style", "div", "ul", "li", "span", "section", "h3", "b", "i", "em"}
+    read = Tags(gpu_map(fleet(hostile_scene, ALL, START)))
+    assert read.found <= {"style", "div", "ul", "li", "span", "section", "h3", "b", "i", "em"}
     assert read.attributes <= {"class", "style", "aria-label", "aria-hidden", "role", "title"}
 
 

@@ -1,9 +1,6 @@
 """Lending: pairs, balances, what owners waited; given rows, expected rows."""
 
-from html.parser import HTMLParser
-
 import pytest
-from typing_extensions import override
 
 from analytics.reports.charts import svg
 from analytics.scope import ALL, Scope
@@ -14,6 +11,7 @@ from quartermaster.clock import HOUR_MS
 from quartermaster.errors import InputError
 from quartermaster.parts import GPU_PARTS
 from sql.ledger import Ledger
+from tests.views.markup import Tags
 from tests.views.scene import HOSTILE
 
 GPU_HOUR = GPU_PARTS * HOUR_MS
@@ -103,19 +101,8 @@ def test_a_matrix_of_many_teams_has_others() -> None:
     assert "lender-12" not in drawn
 
 
-class _Tags(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self.feed(text)
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.add(tag)
-
-
 def test_hostile_names_are_only_text(hostile_scene: Ledger) -> None:
     pairs = lending(hostile_scene, ALL, WEEK, "UTC").pairs(None)
     assert pairs[0].lender.endswith(HOSTILE)
     table = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    assert _Tags(tables.matrix(pairs)).found == {"style", "div", "span"} | table
+    assert Tags(tables.matrix(pairs)).found == {"style", "div", "span"} | table

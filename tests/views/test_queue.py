@@ -1,10 +1,8 @@
 """The queue: who waits, in which place, why in words, and what is held; given rows, expected rows."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
-from typing_extensions import override
 
 from analytics.scope import ALL, Scope
 from analytics.views import queue_tables as tables
@@ -12,6 +10,7 @@ from analytics.views.queue import Free, Queue, Standing, Wait, queue, why
 from quartermaster.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from quartermaster.parts import GPU_PARTS
 from sql.ledger import Ledger
+from tests.views.markup import Tags
 from tests.views.scene import NOON, START
 
 SPEECH = Scope(frozenset({"speech"}))
@@ -125,17 +124,6 @@ def test_each_sees_their_own_whatever_their_teams(scene: Ledger) -> None:
     assert queue(scene, Scope(frozenset()), NOON, person=8).held == ()
 
 
-class _Tags(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self.feed(text)
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.add(tag)
-
-
 def test_hostile_names_are_only_text(hostile_scene: Ledger) -> None:
     drawn = tables.waiting(queue(hostile_scene, ALL, NOON), "UTC", None)
-    assert _Tags(drawn).found <= {"div", "ol", "li", "h3", "span", "p", "b"}
+    assert Tags(drawn).found <= {"div", "ol", "li", "h3", "span", "p", "b"}
